@@ -1,0 +1,1 @@
+"""The Emberglass window: shows facts, sends commands, never touches a tensor."""

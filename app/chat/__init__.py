@@ -1,0 +1,1 @@
+"""Conversation view and composer."""

@@ -1,0 +1,1 @@
+"""Inference backends; see `base` for the contract."""

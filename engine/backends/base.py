@@ -1,0 +1,126 @@
+"""What an inference backend must do, and on which thread.
+
+A backend is owned by one thread (the engine worker); only `CancelToken.cancel` may be called elsewhere.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.config import LoadSettings, SamplingSettings
+from engine.errors import Cancelled
+from engine.events import Counters, ExpertsSampled, LoadPhase, ModelInfo
+
+
+class CancelToken:
+    """A one-way flag that any thread may raise and native code can read.
+
+    The flag is a NUL-terminated C string of length 0 or 1, so that native code can test it without
+    the interpreter's lock (see engine.native.abort).
+    """
+
+    def __init__(self) -> None:
+        self._flag = ctypes.create_string_buffer(2)
+
+    @property
+    def address(self) -> int:
+        """Address of the flag; valid while this token lives."""
+        return ctypes.addressof(self._flag)
+
+    @property
+    def is_cancelled(self) -> bool:
+        return self._flag.raw[0] != 0
+
+    def cancel(self) -> None:
+        """Raise the flag; any thread, returns at once."""
+        self._flag[0] = 1
+
+    def check(self) -> None:
+        """Raise Cancelled if the flag is up."""
+        if self.is_cancelled:
+            raise Cancelled
+
+
+@dataclass(frozen=True, slots=True)
+class LoadReport:
+    """Progress of a load; bytes in DENSE_READ, otherwise steps."""
+
+    phase: LoadPhase
+    done_bytes: int = 0
+    total_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class LoadResult:
+    """`load_ns`: inspect, map, dense read. `initialise_ns`: context, KV, slots, first graph."""
+
+    info: ModelInfo
+    load_ns: int
+    initialise_ns: int
+
+
+class Sampler(Protocol):
+    """One sampler chain; owned by the engine thread; close() frees native memory."""
+
+    def sample(self) -> int:
+        """Next token id from the logits of the last evaluated token; also accepts it. Under 5 ms."""
+
+    def close(self) -> None: ...
+
+
+class InferenceBackend(Protocol):
+    """One model at a time. All methods run on the owner's thread and may raise EngineError."""
+
+    def load(
+        self, settings: LoadSettings, report: Callable[[LoadReport], None], cancel: CancelToken
+    ) -> LoadResult:
+        """Load a model; seconds to minutes. Calls `report` at least once a second while bytes move.
+
+        On any error or cancel (within a second) nothing stays loaded.
+        """
+
+    def unload(self) -> None:
+        """Free everything; idempotent."""
+
+    def chat_template(self) -> str | None:
+        """The model's jinja chat template, or None."""
+
+    def special_text(self, name: str) -> str:
+        """Text of a special token: name is "bos" or "eos"; empty if the model has none."""
+
+    def tokenize(self, text: str, add_special: bool, parse_special: bool) -> list[int]:
+        """Token ids of text; no limits on length."""
+
+    def token_bytes(self, token: int) -> bytes:
+        """UTF-8 bytes of one token (may be part of a character); empty for control tokens."""
+
+    def is_end_token(self, token: int) -> bool:
+        """Whether the token ends generation."""
+
+    def keep_prefix(self, n_tokens: int) -> int:
+        """Drop KV entries from position `n_tokens` on; returns how many are kept (0 if it can't cut)."""
+
+    def evaluate(self, tokens: Sequence[int], position: int, is_prefill: bool, cancel: CancelToken) -> None:
+        """Run tokens through all layers at `position`; logits of the last one become current.
+
+        At most `unit` tokens per call keeps progress smooth; any number is allowed. On cancel or error
+        raises, and the KV cache holds exactly the tokens before `position`.
+        """
+
+    def logits(self) -> NDArray[np.float32]:
+        """Copy of the current logits, shape (n_vocab,)."""
+
+    def open_sampler(self, settings: SamplingSettings, prompt: Sequence[int]) -> Sampler:
+        """A sampler chain; `prompt` seeds the repeat penalty."""
+
+    def counters(self) -> Counters:
+        """Cumulative counters since load."""
+
+    def experts(self) -> ExpertsSampled | None:
+        """Per-expert detail (copies), or None for a dense model. Under 5 ms."""

@@ -1,0 +1,281 @@
+"""Facts the engine reports: frozen, picklable, units in names.
+
+Two lanes: lifecycle events are never dropped; metrics may be, because counters are cumulative.
+`seq` orders all events of one engine, `t_ns` is the monotonic clock.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.errors import ErrorInfo
+
+
+class EngineState(StrEnum):
+    """What the engine thread is doing."""
+
+    EMPTY = "empty"
+    LOADING = "loading"
+    READY = "ready"
+    GENERATING = "generating"
+    CLOSED = "closed"
+
+
+class LoadPhase(StrEnum):
+    """Steps of loading, in order."""
+
+    INSPECT = "inspect"
+    MAP = "map"
+    DENSE_READ = "dense_read"
+    CONTEXT = "context"
+    SLOTS = "slots"
+    FIRST_GRAPH = "first_graph"
+
+
+class FinishReason(StrEnum):
+    """Why an answer ended."""
+
+    END_OF_TEXT = "end_of_text"
+    STOP_STRING = "stop_string"
+    MAX_TOKENS = "max_tokens"
+    CONTEXT_FULL = "context_full"
+    CANCELLED = "cancelled"
+
+
+@dataclass(frozen=True, slots=True)
+class TtftPhases:
+    """Time to first token in nanoseconds, split into phases that add up to `total_ns`.
+
+    `prefill_disk_wait_ns` is a part of `prefill_ns`, not a phase of its own.
+    """
+
+    queue_ns: int = 0
+    load_ns: int = 0
+    initialise_ns: int = 0
+    warm_up_ns: int = 0
+    template_ns: int = 0
+    prefill_ns: int = 0
+    first_decode_ns: int = 0
+    prefill_disk_wait_ns: int = 0
+
+    @property
+    def total_ns(self) -> int:
+        return (
+            self.queue_ns + self.load_ns + self.initialise_ns + self.warm_up_ns
+            + self.template_ns + self.prefill_ns + self.first_decode_ns
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens and times of one answer."""
+
+    prompt_tokens: int
+    cached_tokens: int
+    completion_tokens: int
+    prefill_ns: int
+    decode_ns: int
+    bytes_read: int
+    disk_wait_ns: int
+
+    @property
+    def prefill_tokens_per_second(self) -> float:
+        new = self.prompt_tokens - self.cached_tokens
+        return new * 1e9 / self.prefill_ns if self.prefill_ns else 0.0
+
+    @property
+    def decode_tokens_per_second(self) -> float:
+        return self.completion_tokens * 1e9 / self.decode_ns if self.decode_ns else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class SlotClassInfo:
+    """Slots of one class: layers that share (type, shape) share an arena."""
+
+    layers: tuple[int, ...]
+    n_expert: int
+    slots: int
+    slot_bytes: int
+    pool_per_layer: int
+    window_slots: int
+
+
+@dataclass(frozen=True, slots=True)
+class ModelInfo:
+    """What is loaded and with which effective settings. Bytes are planned sizes.
+
+    `requested_*` beside the effective value lets the window say when they differ. `notes` are
+    sentences for the user (buffered reads, a shrunk unit, ...).
+    """
+
+    path: str
+    name: str
+    architecture: str
+    file_bytes: int
+    n_layer: int
+    moe_layers: tuple[int, ...]
+    n_expert: int
+    top_k: int
+    expert_bytes: int
+    dense_bytes: int
+    context_tokens: int
+    kv_bytes: int
+    compute_bytes: int
+    slots_bytes: int
+    ram_budget_bytes: int
+    unit_tokens: int
+    threads: int
+    slot_classes: tuple[SlotClassInfo, ...]
+    is_direct_io: bool
+    has_chat_template: bool
+    requested_context_tokens: int | None = None
+    requested_unit_tokens: int | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Counters:
+    """Cumulative since the model was loaded; never deltas. Rates are the reader's business.
+
+    `bytes_by_reason`: keys "dense", "miss", "stream". `disk_busy_ns`: time with at least one read in
+    flight; `disk_wait_ns`: time the engine thread stood still for reads.
+    """
+
+    prefill_tokens: int = 0
+    decode_tokens: int = 0
+    prefill_ns: int = 0
+    decode_ns: int = 0
+    disk_wait_prefill_ns: int = 0
+    disk_wait_decode_ns: int = 0
+    callback_ns: int = 0
+    disk_busy_ns: int = 0
+    bytes_read: int = 0
+    bytes_by_reason: dict[str, int] = field(default_factory=dict)
+    expert_requests: int = 0
+    expert_misses: int = 0
+    expert_streamed: int = 0
+    evictions: int = 0
+    passes: int = 0
+    read_errors: int = 0
+
+    @property
+    def disk_wait_ns(self) -> int:
+        return self.disk_wait_prefill_ns + self.disk_wait_decode_ns
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """Base of all events; the sink fills `seq` and `t_ns`."""
+
+    seq: int = 0
+    t_ns: int = 0
+    request_id: int = 0
+
+
+# --- lifecycle lane -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateChanged(Event):
+    state: EngineState
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadStarted(Event):
+    path: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelLoaded(Event):
+    info: ModelInfo
+    load_ns: int
+    initialise_ns: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelUnloaded(Event):
+    pass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestFailed(Event):
+    """A load or a generation ended without a result (a cancelled load too: kind "Cancelled")."""
+
+    error: ErrorInfo
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GenerationStarted(Event):
+    """The prompt is tokenised; `cached_tokens` of `prompt_tokens` need no prefill."""
+
+    prompt_tokens: int
+    cached_tokens: int
+    context_tokens: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextDelta(Event):
+    """Whole characters to append; `completion_tokens` counts tokens so far (cumulative)."""
+
+    text: str
+    completion_tokens: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GenerationFinished(Event):
+    text: str
+    reason: FinishReason
+    usage: Usage
+    ttft: TtftPhases
+
+
+# --- metrics lane ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadProgress(Event):
+    """`total` and `done` count bytes in DENSE_READ, otherwise steps (both 0: indeterminate)."""
+
+    phase: LoadPhase
+    done_bytes: int
+    total_bytes: int
+    bytes_per_second: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrefillProgress(Event):
+    """`done_tokens` of `total_tokens` prompt tokens are in the KV cache, `cached_tokens` of them re-used."""
+
+    done_tokens: int
+    total_tokens: int
+    cached_tokens: int
+    elapsed_ns: int
+    layers_done: int = 0
+    layers_total: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CountersSampled(Event):
+    counters: Counters
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpertsSampled(Event):
+    """Per-expert detail, one read-only array each; rows are `moe_layers`, columns expert ids.
+
+    `prefill_uses`, `decode_uses`: int64, cumulative picks. `tiers`: uint8, see placement.Tier
+    (0 disk, 1 host window, 2 host pool, 3 VRAM). `last_use_pass`: int64, pass number of the last use (0 never).
+    """
+
+    moe_layers: tuple[int, ...]
+    prefill_uses: NDArray[np.int64]
+    decode_uses: NDArray[np.int64]
+    tiers: NDArray[np.uint8]
+    last_use_pass: NDArray[np.int64]
+
+
+METRIC_EVENTS = (LoadProgress, PrefillProgress, CountersSampled, ExpertsSampled)

@@ -1,0 +1,1 @@
+"""From messages to text: template, prefix re-use, decode loop, stop strings, cancel."""

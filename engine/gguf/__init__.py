@@ -1,0 +1,1 @@
+"""GGUF files: header, metadata and tensor table of one file or all its shards; never the weights."""

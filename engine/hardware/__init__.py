@@ -1,0 +1,1 @@
+"""Frozen facts about this machine: memory, disks, processors, graphics cards."""

@@ -1,0 +1,1 @@
+"""Decisions about where experts live: pure values and functions, no native code."""

@@ -1,0 +1,1 @@
+"""Counters, event lanes and the system sampler."""
