@@ -89,7 +89,7 @@ class StateError(EngineError):
     """The command needs another engine state (e.g. a loaded model)."""
 
 
-class Cancelled(EngineError):
+class Cancelled(EngineError):  # noqa: N818 - a request's outcome, not a fault
     """The user stopped the request; not a fault."""
 
     exit_code = 130

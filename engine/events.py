@@ -268,7 +268,7 @@ class ExpertsSampled(Event):
     """Per-expert detail, one read-only array each; rows are `moe_layers`, columns expert ids.
 
     `prefill_uses`, `decode_uses`: int64, cumulative picks. `tiers`: uint8, see placement.Tier
-    (0 disk, 1 host window, 2 host pool, 3 VRAM). `last_use_pass`: int64, pass number of the last use (0 never).
+    (0 disk, 1 host window, 2 host pool, 3 VRAM). `last_use_pass`: int64, pass of the last use (0 never).
     """
 
     moe_layers: tuple[int, ...]

@@ -39,7 +39,7 @@ class CancelToken:
 
     def cancel(self) -> None:
         """Raise the flag; any thread, returns at once."""
-        self._flag[0] = 1
+        self._flag[0] = b"\x01"
 
     def check(self) -> None:
         """Raise Cancelled if the flag is up."""
