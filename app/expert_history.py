@@ -1,0 +1,92 @@
+"""Uses of experts over three windows, from cumulative per-expert counters."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.events import ExpertsSampled
+
+HALF_LIFE_SECONDS = 10.0
+
+
+class Phase(StrEnum):
+    """Which picks count."""
+
+    BOTH = "both"
+    PREFILL = "prefill"
+    DECODE = "decode"
+
+
+class HeatWindow(StrEnum):
+    """Over which time picks count."""
+
+    LAST_PASS = "last_pass"
+    DECAYING = "decaying"
+    SESSION = "session"
+
+
+class ExpertHistory:
+    """Newest per-expert sample and what came before it; arrays are (moe layers, experts); one thread."""
+
+    def __init__(self, sample: ExpertsSampled) -> None:
+        self.sample = sample
+        self.pass_number = newest_pass(sample)
+        # counters start at 0 with the model, so the first sample's last pass counts from there
+        self._base: ExpertsSampled | None = None
+        self._decayed_prefill = sample.prefill_uses.astype(np.float32)
+        self._decayed_decode = sample.decode_uses.astype(np.float32)
+
+    def follows(self, sample: ExpertsSampled) -> bool:
+        """Whether `sample` continues this history (same layers and experts, no counter fell)."""
+        return (
+            sample.moe_layers == self.sample.moe_layers
+            and sample.prefill_uses.shape == self.sample.prefill_uses.shape
+            and bool((sample.prefill_uses >= self.sample.prefill_uses).all())
+            and bool((sample.decode_uses >= self.sample.decode_uses).all())
+        )
+
+    def add(self, sample: ExpertsSampled) -> None:
+        """Take a sample that follows; a new pass begins at the sample before it."""
+        pass_number = newest_pass(sample)
+        if pass_number > self.pass_number:
+            self._base = self.sample
+            self.pass_number = pass_number
+        self._decay(sample)
+        self.sample = sample
+
+    def _decay(self, sample: ExpertsSampled) -> None:
+        seconds = max(0, sample.t_ns - self.sample.t_ns) / 1e9
+        keep = np.float32(0.5 ** (seconds / HALF_LIFE_SECONDS))
+        self._decayed_prefill *= keep
+        self._decayed_prefill += sample.prefill_uses - self.sample.prefill_uses
+        self._decayed_decode *= keep
+        self._decayed_decode += sample.decode_uses - self.sample.decode_uses
+
+    @property
+    def base_pass_number(self) -> int:
+        """Pass of the sample from which the last-pass window counts; 0: since the model was loaded."""
+        return newest_pass(self._base) if self._base else 0
+
+    def uses(self, phase: Phase, window: HeatWindow) -> NDArray[np.float64]:
+        """Picks per expert, shape (moe layers, experts); fractions only in the decaying window."""
+        if window is HeatWindow.DECAYING:
+            return _of_phase(phase, self._decayed_prefill, self._decayed_decode).astype(np.float64)
+        total = _of_phase(phase, self.sample.prefill_uses, self.sample.decode_uses)
+        if window is HeatWindow.LAST_PASS and self._base:
+            total = total - _of_phase(phase, self._base.prefill_uses, self._base.decode_uses)
+        return total.astype(np.float64)
+
+
+def newest_pass(sample: ExpertsSampled) -> int:
+    """The last pass any expert was used in; 0 before the first."""
+    return int(sample.last_use_pass.max(initial=0))
+
+
+def _of_phase(phase: Phase, prefill: NDArray[Any], decode: NDArray[Any]) -> NDArray[Any]:
+    if phase is Phase.PREFILL:
+        return prefill
+    return decode if phase is Phase.DECODE else prefill + decode

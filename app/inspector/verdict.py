@@ -1,0 +1,107 @@
+"""One sentence about what the engine is waiting for, from measured figures alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from app.counter_rates import WindowTotals
+from app.inspector.figures import UNKNOWN, percent_text, rate_text, seconds_text
+from engine.config import format_size
+from engine.events import EngineState, LoadPhase, LoadProgress
+
+WINDOW_SECONDS = 5.0
+WAITING_SHARE = 0.3
+SOME_WAITING_SHARE = 0.1
+DRIVE_AT_LIMIT_SHARE = 0.8
+
+_LOAD_WORDS = {
+    LoadPhase.INSPECT: "reading the file's header",
+    LoadPhase.MAP: "mapping the file",
+    LoadPhase.DENSE_READ: "reading the dense weights",
+    LoadPhase.CONTEXT: "making room for the context",
+    LoadPhase.SLOTS: "making expert slots",
+    LoadPhase.FIRST_GRAPH: "running the first graph",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """`sentence` for the screen; `rule` says how it was reached."""
+
+    sentence: str
+    rule: str
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """All that a verdict may use; None is unknown.
+
+    `resident_share`: part of all experts that has a slot's bytes now, 0..1.
+    """
+
+    state: EngineState
+    load_progress: LoadProgress | None = None
+    window: WindowTotals | None = None
+    peak_bytes_per_second: float = 0.0
+    resident_share: float | None = None
+
+
+def verdict(evidence: Evidence) -> Verdict:
+    """The sentence that fits the engine's state; pure."""
+    if evidence.state is EngineState.LOADING:
+        return _loading(evidence.load_progress)
+    if evidence.state is EngineState.READY:
+        return Verdict(
+            "Idle: the model is loaded and waits for a prompt.", "The engine says that nothing is running."
+        )
+    if evidence.state is not EngineState.GENERATING:
+        return Verdict("No model is loaded.", "The engine says that no model is loaded.")
+    if evidence.window is None:
+        return Verdict(
+            f"Answering; what it waits for: {UNKNOWN} until two samples of the counters are there.",
+            "A share of time needs the difference of two samples.",
+        )
+    return _generating(evidence, evidence.window)
+
+
+def _loading(progress: LoadProgress | None) -> Verdict:
+    rule = "Phase, bytes and speed as the engine reports them while it loads."
+    if progress is None:
+        return Verdict(f"Loading; progress: {UNKNOWN}.", rule)
+    words = _LOAD_WORDS[progress.phase]
+    if progress.phase is not LoadPhase.DENSE_READ or not progress.total_bytes:
+        return Verdict(f"Loading: {words}.", rule)
+    done, total = format_size(progress.done_bytes), format_size(progress.total_bytes)
+    return Verdict(f"Loading: {words}, {done} of {total} at {rate_text(progress.bytes_per_second)}.", rule)
+
+
+def _generating(evidence: Evidence, window: WindowTotals) -> Verdict:
+    share = window.disk_wait_share
+    measured = (
+        f"{percent_text(share)} of the last {seconds_text(window.span_ns)} "
+        f"({rate_text(window.bytes_per_second)} read)"
+    )
+    rule = (
+        f"Time the engine stood still for reads, divided by the time that passed: "
+        f"{window.disk_wait_ns / 1e6:,.0f} ms of {window.span_ns / 1e6:,.0f} ms. "
+        f"From {percent_text(WAITING_SHARE)} on it counts as waiting, "
+        f"below {percent_text(SOME_WAITING_SHARE)} as computing."
+    )
+    if share >= WAITING_SHARE:
+        return Verdict(f"Waiting for disk {measured}; {_waiting_advice(evidence, window)}", rule)
+    if share >= SOME_WAITING_SHARE:
+        return Verdict(f"Computing, but waited for disk {measured}.", rule)
+    return Verdict(f"Computing: waited for disk {measured}; more slots would change little.", rule)
+
+
+def _waiting_advice(evidence: Evidence, window: WindowTotals) -> str:
+    drive = ""
+    if evidence.peak_bytes_per_second:
+        part = window.bytes_per_second / evidence.peak_bytes_per_second
+        if part >= DRIVE_AT_LIMIT_SHARE:
+            drive = "the disk runs at the fastest rate seen here, "
+    if window.expert_requests and not window.expert_misses:
+        return f"{drive}but no expert was missing, so more slots would not help.".removeprefix("but ")
+    if evidence.resident_share is not None and evidence.resident_share >= 1:
+        return f"{drive}every expert is resident now, so this should end.".removeprefix("but ")
+    return f"{drive}more slots would help."

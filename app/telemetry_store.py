@@ -1,0 +1,141 @@
+"""What the engine reported so far, ready to be drawn: the only place where rates are computed."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from app.counter_rates import CounterRates
+from app.expert_history import ExpertHistory
+from engine.events import (
+    Counters,
+    CountersSampled,
+    EngineState,
+    Event,
+    ExpertsSampled,
+    FinishReason,
+    GenerationFinished,
+    GenerationStarted,
+    LoadProgress,
+    LoadStarted,
+    ModelInfo,
+    ModelLoaded,
+    ModelUnloaded,
+    PrefillProgress,
+    RequestFailed,
+    StateChanged,
+    TtftPhases,
+    Usage,
+)
+
+RING_ROWS = 12_000  # 10 minutes at the engine's closest sampling, every 50 ms
+ANSWERS_KEPT = 50
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerTiming:
+    """Figures of one finished answer; `number` counts answers from 1."""
+
+    number: int
+    model_name: str
+    reason: FinishReason
+    usage: Usage
+    ttft: TtftPhases
+
+
+class TelemetryStore:
+    """Takes events in order and keeps bounded figures. One thread (the window's); no Qt.
+
+    `version` grows whenever something worth drawing changed; `experts_version` and `answers_version`
+    tell which part it was.
+    """
+
+    def __init__(self) -> None:
+        self.version = 0
+        self.experts_version = 0
+        self.answers_version = 0
+        self.state = EngineState.EMPTY
+        self.model: ModelInfo | None = None
+        self.counters: Counters | None = None
+        self.load_progress: LoadProgress | None = None
+        self.prefill_progress: PrefillProgress | None = None
+        self.experts: ExpertHistory | None = None
+        self.rates = CounterRates(RING_ROWS)
+        self.answers: deque[AnswerTiming] = deque(maxlen=ANSWERS_KEPT)
+        self.newest_ns = 0
+        self._answer_count = 0
+
+    def apply(self, events: Sequence[Event]) -> None:
+        """Take events in the order of their `seq`; events without figures change nothing."""
+        for event in events:
+            if self._take(event):
+                self.version += 1
+                self.newest_ns = max(self.newest_ns, event.t_ns)
+
+    def _take(self, event: Event) -> bool:
+        match event:
+            case CountersSampled():
+                self.counters = event.counters
+                self.rates.add(event.t_ns, event.counters)
+            case ExpertsSampled():
+                self._take_experts(event)
+            case LoadProgress():
+                self.load_progress = event
+            case PrefillProgress():
+                self.prefill_progress = event
+            case _:
+                return self._take_lifecycle(event)
+        return True
+
+    def _take_lifecycle(self, event: Event) -> bool:
+        match event:
+            case StateChanged():
+                self._take_state(event)
+            case LoadStarted() | ModelUnloaded():
+                self._forget_model()
+            case ModelLoaded():
+                self._take_model(event.info)
+            case GenerationStarted():
+                self.prefill_progress = None
+            case GenerationFinished():
+                self._take_answer(event)
+            case RequestFailed():
+                self.load_progress = self.prefill_progress = None
+            case _:
+                return False
+        return True
+
+    def _take_state(self, event: StateChanged) -> None:
+        if event.state is EngineState.GENERATING:
+            self.rates.mark_idle_until(event.t_ns)
+        if event.state is EngineState.EMPTY:
+            self._forget_model()
+        self.state = event.state
+
+    def _take_model(self, info: ModelInfo) -> None:
+        if self.model is not None:
+            self._forget_model()
+        self.model = info
+        self.load_progress = None
+
+    def _forget_model(self) -> None:
+        """Counters, experts and progress belong to one loaded model; rates and answers outlive it."""
+        self.model = self.counters = self.experts = None
+        self.load_progress = self.prefill_progress = None
+        self.rates.restart()
+        self.experts_version += 1
+
+    def _take_experts(self, sample: ExpertsSampled) -> None:
+        if self.experts is not None and self.experts.follows(sample):
+            self.experts.add(sample)
+        else:
+            self.experts = ExpertHistory(sample)
+        self.experts_version += 1
+
+    def _take_answer(self, event: GenerationFinished) -> None:
+        self._answer_count += 1
+        name = self.model.name if self.model else ""
+        self.answers.append(AnswerTiming(self._answer_count, name, event.reason, event.usage, event.ttft))
+        self.answers_version += 1
+        self.prefill_progress = None
