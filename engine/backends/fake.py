@@ -1,0 +1,272 @@
+"""A simulated model: drives the whole program without a file, a disk or llama.cpp.
+
+It is a product, not a mock: the window's tour and the tests use it, and it says everywhere that it is
+simulated. Words come from a script, figures from a small arithmetic model of experts and a disk.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.backends.base import CancelToken, LoadReport, LoadResult
+from engine.backends.fake_model import fake_model_info
+from engine.backends.fake_residency import FakeResidency, UnitOutcome
+from engine.backends.fake_script import FakeScript
+from engine.backends.fake_vocabulary import BEGIN_TOKEN, END_TOKEN, N_VOCAB, FakeVocabulary
+from engine.config import LoadSettings, SamplingSettings
+from engine.errors import ContextFullError, DiskReadError, StateError
+from engine.events import Counters, ExpertsSampled, LoadPhase, ModelInfo
+
+# Waiting in slices keeps every wait cancellable.
+_SLICE_SECONDS = 0.01
+_LOAD_STEPS = 100
+_TEMPLATE = (
+    "{{ bos_token }}{% for m in messages %}<{{ m.role }}>\n{{ m.content }}<|end|>\n{% endfor %}"
+    "{% if add_generation_prompt %}<assistant>\n{% endif %}"
+)
+_USER_MARK = "<user>\n"
+
+
+class FakeSampler:
+    """Always picks the token that the script says next."""
+
+    def __init__(self, next_token: Callable[[], int]) -> None:
+        self._next_token = next_token
+
+    def sample(self) -> int:
+        return self._next_token()
+
+    def close(self) -> None:
+        """Nothing to free."""
+
+
+class FakeBackend:
+    """An InferenceBackend that follows a FakeScript; honours a cancel within 50 ms everywhere.
+
+    `clock` (nanoseconds) and `sleep` (seconds) can be replaced together, so that tests take no time.
+    """
+
+    def __init__(
+        self,
+        script: FakeScript | None = None,
+        clock: Callable[[], int] = time.perf_counter_ns,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._script = script or FakeScript()
+        self._clock = clock
+        self._sleep = sleep
+        self._info: ModelInfo | None = None
+        self._residency: FakeResidency | None = None
+        self._vocabulary = FakeVocabulary()
+        self._counters = Counters()
+        self._kv: list[int] = []
+        self._answer: list[int] | None = None
+        self._prompt_tokens = 0
+        self._has_failed = False
+
+    # --- loading ------------------------------------------------------------------------------
+
+    def load(
+        self, settings: LoadSettings, report: Callable[[LoadReport], None], cancel: CancelToken
+    ) -> LoadResult:
+        """Take as long as the script says; any file name will do, since nothing is read."""
+        self.unload()
+        info = fake_model_info(self._script, settings)
+        start_ns = self._clock()
+        report(LoadReport(LoadPhase.INSPECT))
+        report(LoadReport(LoadPhase.MAP))
+        self._read_dense(report, cancel)
+        loaded_ns = self._clock()
+        self._initialise(report, cancel)
+        self._open(info)
+        return LoadResult(info, loaded_ns - start_ns, self._clock() - loaded_ns)
+
+    def unload(self) -> None:
+        """Forget everything; idempotent."""
+        self._info = self._residency = self._answer = None
+        self._kv = []
+        self._prompt_tokens = 0
+
+    def _read_dense(self, report: Callable[[LoadReport], None], cancel: CancelToken) -> None:
+        script = self._script
+        for step in range(_LOAD_STEPS + 1):
+            done = script.dense_bytes * step // _LOAD_STEPS
+            report(LoadReport(LoadPhase.DENSE_READ, done, script.dense_bytes))
+            if script.load_failure is not None and step == _LOAD_STEPS // 2:
+                raise script.load_failure
+            if step < _LOAD_STEPS:
+                self._wait(script.load_seconds / _LOAD_STEPS, cancel)
+
+    def _initialise(self, report: Callable[[LoadReport], None], cancel: CancelToken) -> None:
+        phases = (LoadPhase.CONTEXT, LoadPhase.SLOTS, LoadPhase.FIRST_GRAPH)
+        for phase in phases:
+            report(LoadReport(phase, 0, 1))
+            self._wait(self._script.initialise_seconds / len(phases), cancel)
+            report(LoadReport(phase, 1, 1))
+
+    def _open(self, info: ModelInfo) -> None:
+        script = self._script
+        self._info = info
+        self._has_failed = False
+        self._counters = Counters(
+            bytes_read=script.dense_bytes, bytes_by_reason={"dense": script.dense_bytes}
+        )
+        if info.slot_classes:
+            slots = info.slot_classes[0]
+            self._residency = FakeResidency(
+                (script.n_layer, script.n_expert),
+                script.top_k,
+                slots.pool_per_layer,
+                slots.window_slots,
+                (script.zipf_exponent, script.seed),
+            )
+
+    # --- text ---------------------------------------------------------------------------------
+
+    def chat_template(self) -> str | None:
+        """A template of plain marks, which this backend reads back to find the last message."""
+        return _TEMPLATE
+
+    def special_text(self, name: str) -> str:
+        """Text of the "bos" or "eos" token."""
+        return {"bos": "<|begin|>", "eos": "<|end|>"}.get(name, "")
+
+    def tokenize(self, text: str, add_special: bool, parse_special: bool) -> list[int]:
+        """Words as tokens; see FakeVocabulary."""
+        return [BEGIN_TOKEN] * add_special + self._vocabulary.tokenize(text, parse_special)
+
+    def token_bytes(self, token: int) -> bytes:
+        """UTF-8 bytes of one token; empty for control tokens."""
+        return self._vocabulary.token_bytes(token)
+
+    def is_end_token(self, token: int) -> bool:
+        """Whether the token ends the answer."""
+        return token == END_TOKEN
+
+    # --- computing ----------------------------------------------------------------------------
+
+    def keep_prefix(self, n_tokens: int) -> int:
+        """Keep the first `n_tokens` of the pretended KV cache."""
+        del self._kv[n_tokens:]
+        return len(self._kv)
+
+    def evaluate(self, tokens: Sequence[int], position: int, is_prefill: bool, cancel: CancelToken) -> None:
+        """Wait as long as the script says, unit by unit; on cancel or fault the KV cache is as before."""
+        info = self._loaded()
+        if position + len(tokens) > info.context_tokens:
+            raise ContextFullError("The context window is full.", "Start a new conversation.")
+        del self._kv[position:]
+        for start in range(0, len(tokens), info.unit_tokens):
+            self._run_unit(len(tokens[start : start + info.unit_tokens]), is_prefill, cancel)
+        self._kv.extend(tokens)
+        if is_prefill:
+            self._prompt_tokens, self._answer = len(self._kv), None
+
+    def logits(self) -> NDArray[np.float32]:
+        """One clear winner: the token that the script says next."""
+        logits = np.zeros(N_VOCAB, np.float32)
+        logits[self._next_token()] = 20.0
+        return logits
+
+    def open_sampler(self, settings: SamplingSettings, prompt: Sequence[int]) -> FakeSampler:
+        """A sampler that ignores its settings: the words are fixed."""
+        return FakeSampler(self._next_token)
+
+    def counters(self) -> Counters:
+        """Cumulative counters since load."""
+        return self._counters
+
+    def experts(self) -> ExpertsSampled | None:
+        """Copies of the simulated residency, or None for a dense model."""
+        return None if self._residency is None else self._residency.sample()
+
+    def _loaded(self) -> ModelInfo:
+        if self._info is None:
+            raise StateError("No model is loaded.", "Load a model first.")
+        return self._info
+
+    def _next_token(self) -> int:
+        """The script's token after what the KV cache holds; the end token when it has no more."""
+        if self._answer is None:
+            prompt = self._vocabulary.text(self._kv[: self._prompt_tokens])
+            message = prompt.rpartition(_USER_MARK)[2]
+            self._answer = self._vocabulary.tokenize(self._script.answer_to(message), parse_special=False)
+        said = len(self._kv) - self._prompt_tokens
+        return self._answer[said] if said < len(self._answer) else END_TOKEN
+
+    def _run_unit(self, n_tokens: int, is_prefill: bool, cancel: CancelToken) -> None:
+        cancel.check()
+        self._fail_if_due(is_prefill)
+        start_ns = self._clock()
+        outcome = UnitOutcome(0, 0, 0)
+        if self._residency is not None:
+            outcome = self._residency.run_unit(n_tokens, is_prefill)
+        read_seconds = outcome.misses * self._script.expert_bytes / self._script.disk_bytes_per_second
+        if is_prefill:
+            compute_seconds = n_tokens * self._script.prefill_token_seconds
+            # reads for the next layer run beside the computation: only what outlasts it is waited for
+            wait_seconds = max(0.0, read_seconds - compute_seconds)
+        else:
+            compute_seconds, wait_seconds = self._script.decode_token_seconds, read_seconds
+        done_tokens = 0
+        try:
+            self._wait(compute_seconds + wait_seconds, cancel)
+            done_tokens = n_tokens
+        finally:
+            elapsed_ns = self._clock() - start_ns
+            self._count(done_tokens, is_prefill, outcome, elapsed_ns, (read_seconds, wait_seconds))
+
+    def _fail_if_due(self, is_prefill: bool) -> None:
+        due = self._script.failing_decode_token
+        at = 0 if is_prefill else self._counters.decode_tokens + 1
+        if due is None or self._has_failed or at != due:
+            return
+        self._has_failed = True
+        self._counters = dataclasses.replace(self._counters, read_errors=self._counters.read_errors + 1)
+        raise DiskReadError(
+            "A simulated read of expert weights failed.", "Send the message again: it fails only once."
+        )
+
+    def _count(
+        self,
+        n_tokens: int,
+        is_prefill: bool,
+        outcome: UnitOutcome,
+        elapsed_ns: int,
+        disk_seconds: tuple[float, float],
+    ) -> None:
+        busy_ns, wait_ns = (min(elapsed_ns, int(seconds * 1e9)) for seconds in disk_seconds)
+        bytes_read = outcome.misses * self._script.expert_bytes
+        reason = "stream" if is_prefill else "miss"
+        old = self._counters
+        by_reason = {**old.bytes_by_reason, reason: old.bytes_by_reason.get(reason, 0) + bytes_read}
+        self._counters = dataclasses.replace(
+            old,
+            prefill_tokens=old.prefill_tokens + n_tokens * is_prefill,
+            decode_tokens=old.decode_tokens + n_tokens * (not is_prefill),
+            prefill_ns=old.prefill_ns + elapsed_ns * is_prefill,
+            decode_ns=old.decode_ns + elapsed_ns * (not is_prefill),
+            disk_wait_prefill_ns=old.disk_wait_prefill_ns + wait_ns * is_prefill,
+            disk_wait_decode_ns=old.disk_wait_decode_ns + wait_ns * (not is_prefill),
+            disk_busy_ns=old.disk_busy_ns + busy_ns,
+            bytes_read=old.bytes_read + bytes_read,
+            bytes_by_reason=by_reason,
+            expert_requests=old.expert_requests + outcome.requests,
+            expert_misses=old.expert_misses + outcome.misses,
+            expert_streamed=old.expert_streamed + outcome.misses * is_prefill,
+            evictions=old.evictions + outcome.evictions,
+            passes=old.passes + 1,
+        )
+
+    def _wait(self, seconds: float, cancel: CancelToken) -> None:
+        """Let `seconds` pass on the clock, checking for a cancel at least every 10 ms."""
+        end_ns = self._clock() + int(seconds * 1e9)
+        cancel.check()
+        while (left_seconds := (end_ns - self._clock()) / 1e9) > 0:
+            self._sleep(min(_SLICE_SECONDS, left_seconds))
+            cancel.check()

@@ -1,0 +1,115 @@
+"""Which experts a simulated model picks, and which of them are in memory."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.events import ExpertsSampled
+
+Number = TypeVar("Number", np.int64, np.uint8)
+
+DISK, WINDOW, POOL = 0, 1, 2
+
+
+@dataclass(frozen=True, slots=True)
+class UnitOutcome:
+    """What one unit asked of memory: picks, experts that had to be read, and experts thrown out for them."""
+
+    requests: int
+    misses: int
+    evictions: int
+
+
+class FakeResidency:
+    """Routes by a Zipf law with a favourite order of experts per layer; a pool per layer and a shared window.
+
+    A missing expert takes a free place in its layer's pool, or the place of a resident that was used
+    less, or else the oldest place in the window. Owned by the backend's thread.
+    """
+
+    def __init__(
+        self,
+        shape: tuple[int, int],
+        top_k: int,
+        pool_per_layer: int,
+        window_slots: int,
+        skew: tuple[float, int],
+    ) -> None:
+        """`shape` is (layers, experts); `skew` is (Zipf exponent, seed)."""
+        exponent, seed = skew
+        self._rng = np.random.default_rng(seed)
+        self._top_k, self._pool_per_layer = top_k, pool_per_layer
+        self._window: deque[tuple[int, int]] = deque()
+        self._window_slots = window_slots
+        weights = -exponent * np.log(np.arange(1, shape[1] + 1))
+        self._log_popularity = np.stack([self._rng.permutation(weights) for _ in range(shape[0])])
+        self._prefill_uses = np.zeros(shape, np.int64)
+        self._decode_uses = np.zeros(shape, np.int64)
+        self._tiers = np.zeros(shape, np.uint8)
+        self._last_use = np.zeros(shape, np.int64)
+        self._pass = 0
+
+    def run_unit(self, n_tokens: int, is_prefill: bool) -> UnitOutcome:
+        """Route `n_tokens` through all layers and bring in what is missing."""
+        self._pass += 1
+        picks = self._picks(n_tokens)
+        uses = self._prefill_uses if is_prefill else self._decode_uses
+        misses = evictions = 0
+        for layer, experts in enumerate(picks):
+            np.add.at(uses[layer], experts, 1)
+            needed = np.unique(experts)
+            self._last_use[layer, needed] = self._pass
+            for expert in needed[self._tiers[layer, needed] == DISK]:
+                misses += 1
+                evictions += self._bring_in(layer, int(expert))
+        return UnitOutcome(int(picks.size), misses, evictions)
+
+    def sample(self) -> ExpertsSampled:
+        """Copies of the state, read-only."""
+        return ExpertsSampled(
+            moe_layers=tuple(range(len(self._tiers))),
+            prefill_uses=_frozen(self._prefill_uses),
+            decode_uses=_frozen(self._decode_uses),
+            tiers=_frozen(self._tiers),
+            last_use_pass=_frozen(self._last_use),
+        )
+
+    def _picks(self, n_tokens: int) -> NDArray[np.intp]:
+        """Expert ids, shape (layers, tokens * top_k): top-k of popularity plus Gumbel noise."""
+        layers, experts = self._log_popularity.shape
+        noise = self._rng.gumbel(size=(layers, n_tokens, experts))
+        scores = self._log_popularity[:, None, :] + noise
+        return np.argpartition(-scores, self._top_k - 1, axis=2)[:, :, : self._top_k].reshape(layers, -1)
+
+    def _bring_in(self, layer: int, expert: int) -> int:
+        """Give a missing expert a place; returns how many experts lost theirs (0 or 1)."""
+        residents = np.flatnonzero(self._tiers[layer] == POOL)
+        if len(residents) < self._pool_per_layer:
+            self._tiers[layer, expert] = POOL
+            return 0
+        uses = self._prefill_uses[layer] + self._decode_uses[layer]
+        victim = residents[np.argmin(uses[residents])]
+        if uses[victim] < uses[expert]:
+            self._tiers[layer, victim], self._tiers[layer, expert] = DISK, POOL
+            return 1
+        return self._bring_into_window(layer, expert)
+
+    def _bring_into_window(self, layer: int, expert: int) -> int:
+        evicted = 0
+        if len(self._window) == self._window_slots:
+            self._tiers[self._window.popleft()] = DISK
+            evicted = 1
+        self._window.append((layer, expert))
+        self._tiers[layer, expert] = WINDOW
+        return evicted
+
+
+def _frozen(array: NDArray[Number]) -> NDArray[Number]:
+    copy = array.copy()
+    copy.setflags(write=False)
+    return copy
