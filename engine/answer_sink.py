@@ -1,0 +1,54 @@
+"""Turns what a session reports about one answer into events."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from engine.events import Event, GenerationStarted, PrefillProgress, TextDelta
+from engine.telemetry.pass_sampler import PassSampler
+
+
+class AnswerSink:
+    """A GenerationSink for one request; engine thread only, every call well under a millisecond."""
+
+    def __init__(
+        self, request_id: int, context_tokens: int, emit: Callable[[Event], None], sampler: PassSampler
+    ) -> None:
+        self._request_id = request_id
+        self._context_tokens = context_tokens
+        self._emit = emit
+        self._sampler = sampler
+
+    def started(self, prompt_tokens: int, cached_tokens: int) -> None:
+        """The prompt is tokenised. Shows an empty bar at once: the first unit may take many seconds."""
+        self._emit(
+            GenerationStarted(
+                request_id=self._request_id,
+                prompt_tokens=prompt_tokens,
+                cached_tokens=cached_tokens,
+                context_tokens=self._context_tokens,
+            )
+        )
+        self.prefill(cached_tokens, prompt_tokens, cached_tokens, 0)
+
+    def prefill(self, done: int, total: int, cached: int, elapsed_ns: int) -> None:
+        """One more unit is in the KV cache; the last one samples everything."""
+        self._emit(
+            PrefillProgress(
+                request_id=self._request_id,
+                done_tokens=done,
+                total_tokens=total,
+                cached_tokens=cached,
+                elapsed_ns=elapsed_ns,
+            )
+        )
+        if done == total:
+            self._sampler.finish(self._request_id)
+
+    def text(self, delta: str, completion_tokens: int) -> None:
+        """Whole characters to append."""
+        self._emit(TextDelta(request_id=self._request_id, text=delta, completion_tokens=completion_tokens))
+
+    def pass_done(self) -> None:
+        """A pass is over."""
+        self._sampler.pass_done(self._request_id)

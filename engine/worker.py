@@ -1,0 +1,192 @@
+"""The engine thread: takes commands in order, owns the backend, the session and the model's state."""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+from collections.abc import Callable
+
+from engine.answer_sink import AnswerSink
+from engine.backends.base import CancelToken, InferenceBackend, LoadReport, LoadResult
+from engine.commands import Command, Generate, Load, Mailbox, cancelled_outcome
+from engine.config import LoadSettings
+from engine.errors import Cancelled, StateError, TemplateError, error_info
+from engine.events import (
+    EngineState,
+    Event,
+    GenerationFinished,
+    LoadStarted,
+    ModelInfo,
+    ModelLoaded,
+    ModelUnloaded,
+    RequestFailed,
+    StateChanged,
+)
+from engine.generation.chat_session import ChatSession
+from engine.generation.chat_template import ChatTemplate
+from engine.telemetry.load_meter import LoadMeter
+from engine.telemetry.pass_sampler import PassSampler
+from engine.wait_split import LoadSpan, split_wait
+
+# How often an idle worker looks whether the interpreter is shutting down without close().
+_EXIT_POLL_SECONDS = 0.5
+
+
+class Worker:
+    """One command at a time; a fault ends the command, never the thread.
+
+    `run` is the body of the engine thread. `state` and `model` may be read anywhere; everything else
+    belongs to that thread.
+    """
+
+    def __init__(
+        self,
+        backend_factory: Callable[[], InferenceBackend],
+        mailbox: Mailbox,
+        emit: Callable[[Event], None],
+        clock: Callable[[], int],
+    ) -> None:
+        self._backend_factory = backend_factory
+        self._mailbox = mailbox
+        self._emit = emit
+        self._clock = clock
+        self._backend: InferenceBackend | None = None
+        self._session: ChatSession | None = None
+        self._sampler: PassSampler | None = None
+        self._load_span: LoadSpan | None = None
+        self.state = EngineState.EMPTY
+        self.model: ModelInfo | None = None
+
+    def run(self) -> None:
+        """Serve the mailbox until it is closed or the interpreter exits; then free the model."""
+        while (taken := self._next()) is not None:
+            command, token = taken
+            self._serve(command, token)
+            self._mailbox.done()
+        self._mailbox.close()
+        self._serve_shutdown()
+
+    def _next(self) -> tuple[Command, CancelToken] | None:
+        while not self._is_exiting():
+            taken = self._mailbox.take(_EXIT_POLL_SECONDS)
+            if taken is not None or self._mailbox.is_closed:
+                return taken
+        return None
+
+    @staticmethod
+    def _is_exiting() -> bool:
+        # The interpreter joins this thread before it runs atexit hooks, so nobody can tell us but this.
+        return not threading.main_thread().is_alive()
+
+    def _serve(self, command: Command, token: CancelToken) -> None:
+        try:
+            if isinstance(command, Load):
+                self._load(command, token)
+            elif isinstance(command, Generate):
+                self._generate(command, token)
+            else:
+                self._free_model()
+                self._emit(ModelUnloaded(request_id=command.request_id))
+        except Cancelled:
+            self._emit(cancelled_outcome(command))
+        except Exception as error:  # noqa: BLE001 - the thread outlives every fault; it is reported
+            self._emit(RequestFailed(request_id=command.request_id, error=error_info(error)))
+        self._enter(EngineState.READY if self.model else EngineState.EMPTY, command.request_id)
+
+    def _enter(self, state: EngineState, request_id: int) -> None:
+        if state is not self.state:
+            self.state = state
+            self._emit(StateChanged(request_id=request_id, state=state))
+
+    # --- loading ------------------------------------------------------------------------------
+
+    def _load(self, command: Load, token: CancelToken) -> None:
+        if self.model is not None:
+            self._free_model()
+            self._emit(ModelUnloaded(request_id=command.request_id))
+        self._enter(EngineState.LOADING, command.request_id)
+        self._emit(LoadStarted(request_id=command.request_id, path=str(command.settings.path)))
+        try:
+            self._open_model(command, token)
+        except BaseException:
+            self._free_model()
+            raise
+
+    def _open_model(self, command: Load, token: CancelToken) -> None:
+        start_ns = self._clock()
+        self._backend = self._backend or self._backend_factory()
+        result = self._read_model(self._backend, command.settings, command.request_id, token)
+        info = self._open_session(self._backend, result.info)
+        self._load_span = LoadSpan(start_ns, result.load_ns, self._clock())
+        self.model = info
+        self._emit(
+            ModelLoaded(
+                request_id=command.request_id,
+                info=info,
+                load_ns=result.load_ns,
+                initialise_ns=result.initialise_ns,
+            )
+        )
+        self._sampler = PassSampler(self._backend.counters, self._backend.experts, self._emit, self._clock)
+        self._sampler.finish(command.request_id)
+
+    def _read_model(
+        self, backend: InferenceBackend, settings: LoadSettings, request_id: int, token: CancelToken
+    ) -> LoadResult:
+        meter = LoadMeter(self._emit, self._clock, request_id)
+
+        def report(progress: LoadReport) -> None:
+            meter.report(progress.phase, progress.done_bytes, progress.total_bytes)
+            if self._is_exiting():
+                token.cancel()
+
+        try:
+            return backend.load(settings, report, token)
+        finally:
+            meter.flush()
+
+    def _open_session(self, backend: InferenceBackend, info: ModelInfo) -> ModelInfo:
+        """Open the chat session; a template that can't be used is replaced and named in the notes."""
+        bos, eos = backend.special_text("bos"), backend.special_text("eos")
+        try:
+            template = ChatTemplate(backend.chat_template(), bos, eos)
+        except TemplateError as error:
+            template = ChatTemplate(None, bos, eos)
+            info = dataclasses.replace(
+                info, notes=(*info.notes, f"{error} A plain template is used instead.")
+            )
+        self._session = ChatSession(backend, info, template, self._clock)
+        return info
+
+    def _free_model(self) -> None:
+        self._session = self._sampler = self._load_span = self.model = None
+        if self._backend is not None:
+            self._backend.unload()
+
+    # --- answering ----------------------------------------------------------------------------
+
+    def _generate(self, command: Generate, token: CancelToken) -> None:
+        if self._session is None or self._sampler is None or self.model is None:
+            raise StateError("No model is loaded.", "Load a model, then send the message again.")
+        self._enter(EngineState.GENERATING, command.request_id)
+        sink = AnswerSink(command.request_id, self.model.context_tokens, self._emit, self._sampler)
+        wait = split_wait(command.queued_ns, self._clock(), self._load_span)
+        load = (wait.load_ns, wait.initialise_ns)
+        result = self._session.answer(command.messages, command.sampling, sink, token, wait.queue_ns, load)
+        self._sampler.finish(command.request_id)
+        self._emit(
+            GenerationFinished(
+                request_id=command.request_id,
+                text=result.text,
+                reason=result.reason,
+                usage=result.usage,
+                ttft=result.ttft,
+            )
+        )
+
+    def _serve_shutdown(self) -> None:
+        try:
+            self._free_model()
+        except Exception as error:  # noqa: BLE001 - closing goes on; the fault is reported
+            self._emit(RequestFailed(error=error_info(error)))
+        self._enter(EngineState.CLOSED, 0)
