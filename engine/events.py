@@ -141,6 +141,8 @@ class ModelInfo:
 class Counters:
     """Cumulative since the model was loaded; never deltas. Rates are the reader's business.
 
+    An expert request is one distinct expert that a layer needs for one unit; it is a miss if its bytes were
+    neither in a slot nor on their way, and it was streamed if reading began before the layer asked.
     `bytes_by_reason`: keys "dense", "miss", "stream". `disk_busy_ns`: time with at least one read in
     flight; `disk_wait_ns`: time the engine thread stood still for reads.
     """
@@ -158,6 +160,7 @@ class Counters:
     expert_requests: int = 0
     expert_misses: int = 0
     expert_streamed: int = 0
+    expert_streamed_used: int = 0
     evictions: int = 0
     passes: int = 0
     read_errors: int = 0

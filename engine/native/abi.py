@@ -1,0 +1,103 @@
+"""Start-up check that ggml's structs look as `tensor` says; a different layout is refused, never guessed."""
+
+from __future__ import annotations
+
+import ctypes as c
+from functools import cache
+
+import llama_cpp
+
+from engine.errors import AbiError
+from engine.native import tensor
+from engine.native.library import GgmlInitParams, ggml, ggml_base, pointer_at
+
+LLAMA_CPP_PYTHON_VERSION = "0.3.36"
+_OBJECT_OVERHEAD = 32  # GGML_OBJECT_SIZE, part of ggml_tensor_overhead()
+_F32, _I32 = 0, 26
+
+
+@cache
+def check() -> None:
+    """Raise AbiError unless version, struct sizes and field positions are the known ones."""
+    if llama_cpp.__version__ != LLAMA_CPP_PYTHON_VERSION:
+        raise _mismatch(f"version is {llama_cpp.__version__}, not {LLAMA_CPP_PYTHON_VERSION}")
+    if c.sizeof(c.c_void_p) != 8:
+        raise _mismatch("this is not a 64-bit Python")
+    expected = tensor.TENSOR_SIZE + _OBJECT_OVERHEAD
+    if ggml_base().ggml_tensor_overhead() != expected:
+        raise _mismatch(f"a tensor takes {ggml_base().ggml_tensor_overhead()} bytes, not {expected}")
+    _check_tensor_fields()
+    _check_buffer_fields()
+    _check_registry()
+
+
+def _mismatch(what: str) -> AbiError:
+    return AbiError(
+        f"This llama.cpp library does not match the engine: {what}.",
+        f"Install llama-cpp-python=={LLAMA_CPP_PYTHON_VERSION} (installer/bootstrap.py setup).",
+    )
+
+
+def _check_tensor_fields() -> None:
+    base = ggml_base()
+    context = base.ggml_init(GgmlInitParams(1 << 16, None, True))
+    try:
+        rows = base.ggml_new_tensor_3d(context, _F32, 8, 5, 3)
+        ids = base.ggml_new_tensor_3d(context, _I32, 2, 3, 1)
+        gather = base.ggml_get_rows(context, rows, ids)
+        base.ggml_set_name(rows, b"probe")
+        facts = (
+            ("name", tensor.name_of(rows), b"probe"),
+            ("shape", tensor.shape_of(rows), (8, 5, 3, 1)),
+            ("strides", tensor.strides_of(rows), (4, 32, 160, 480)),
+            ("data", tensor.data_of(rows), 0),
+            ("operands", (tensor.source_of(gather, 0), tensor.source_of(gather, 1)), (rows, ids)),
+        )
+    finally:
+        base.ggml_free(context)
+    _compare(facts)
+
+
+def _check_buffer_fields() -> None:
+    base = ggml_base()
+    memory = c.create_string_buffer(8192)
+    aligned = (c.addressof(memory) + 4095) & ~4095
+    buffer = base.ggml_backend_cpu_buffer_from_ptr(aligned, 4096)
+    try:
+        facts = (
+            ("buffer type", pointer_at(buffer + tensor.BUFFER_TYPE).value,
+             base.ggml_backend_buffer_get_type(buffer)),
+            ("buffer address", pointer_at(buffer + tensor.BUFFER_CONTEXT).value, aligned),
+            ("buffer size", pointer_at(buffer + tensor.BUFFER_SIZE).value, 4096),
+            ("set_tensor", pointer_at(buffer + tensor.BUFFER_INTERFACE_SET_TENSOR).value is None, False),
+        )  # fmt: skip
+    finally:
+        base.ggml_backend_buffer_free(buffer)
+    _compare(facts)
+
+
+def _check_registry() -> None:
+    registry = cpu_registry()
+    entry = pointer_at(registry + tensor.REGISTRY_GET_PROC_ADDRESS).value
+    if not entry:
+        raise _mismatch("the CPU registry has no get_proc_address")
+    look_up = c.CFUNCTYPE(c.c_void_p, c.c_void_p, c.c_char_p)(entry)
+    name = b"ggml_backend_cpu_is_numa"
+    expected = ggml_base().ggml_backend_reg_get_proc_address(registry, name)
+    _compare((("registry entry", look_up(registry, name), expected),))
+    if expected is None:
+        raise _mismatch("the CPU registry does not answer is_numa")
+
+
+def cpu_registry() -> int:
+    """Address of the CPU backend's registry; raises AbiError if there is none."""
+    device = ggml().ggml_backend_dev_by_type(0)
+    if not device:
+        raise _mismatch("it has no CPU device")
+    return int(ggml_base().ggml_backend_dev_backend_reg(device))
+
+
+def _compare(facts: tuple[tuple[str, object, object], ...]) -> None:
+    for what, found, expected in facts:
+        if found != expected:
+            raise _mismatch(f"{what} is {found!r}, not {expected!r}")

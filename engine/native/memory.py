@@ -1,0 +1,79 @@
+"""Anonymous memory outside Python's heap: reserved address space and buffers of huge pages."""
+
+from __future__ import annotations
+
+import ctypes as c
+import ctypes.util
+import mmap
+import os
+import sys
+from functools import cache
+
+from engine.errors import BudgetError, NativeError
+
+PAGE = 4096
+HUGE_PAGE = 2 << 20
+_PROT_NONE, _PROT_READ_WRITE = 0, 3
+_MADV_HUGEPAGE = 14
+_MAP_NORESERVE = 0x4000  # Linux; the mmap module names it on some versions only
+
+
+@cache
+def _libc() -> c.CDLL:
+    if not sys.platform.startswith("linux"):
+        raise NativeError("Expert slots run on Linux only so far.", "Use a Linux machine.")
+    library = c.CDLL(ctypes.util.find_library("c") or "libc.so.6", use_errno=True)
+    library.mmap.restype = c.c_void_p
+    library.mmap.argtypes = [c.c_void_p, c.c_size_t, c.c_int, c.c_int, c.c_int, c.c_long]
+    library.munmap.argtypes = [c.c_void_p, c.c_size_t]
+    library.madvise.argtypes = [c.c_void_p, c.c_size_t, c.c_int]
+    return library
+
+
+def _map(size: int, protection: int) -> int:
+    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _MAP_NORESERVE
+    address = _libc().mmap(None, size, protection, flags, -1, 0)
+    if address in (None, c.c_void_p(-1).value):
+        raise BudgetError(
+            f"The system refused {size / 2**30:.2f} GiB of memory ({os.strerror(c.get_errno())}).",
+            "Lower the memory budget or close other programs.",
+        )
+    return int(address)
+
+
+class Reservation:
+    """Address space that holds nothing; touching it is a fault, which is the point."""
+
+    def __init__(self, size_bytes: int) -> None:
+        self.size_bytes = max(size_bytes, PAGE)
+        self.address = _map(self.size_bytes, _PROT_NONE)
+
+    def close(self) -> None:
+        """Give the address space back; idempotent."""
+        if self.address:
+            _libc().munmap(self.address, self.size_bytes)
+            self.address = 0
+
+
+class HugeBuffer:
+    """Private memory aligned to and advised as huge pages; physical pages come on first touch."""
+
+    def __init__(self, size_bytes: int) -> None:
+        self.size_bytes = size_bytes
+        self._mapped_bytes = size_bytes + HUGE_PAGE + PAGE
+        self._base = _map(self._mapped_bytes, _PROT_READ_WRITE)
+        self.address = (self._base + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1)
+        _libc().madvise(self.address, size_bytes, _MADV_HUGEPAGE)  # advice only; 4 KB pages work too
+        array = (c.c_char * (size_bytes + PAGE)).from_address(self.address)
+        self.view = memoryview(array).cast("B")
+
+    def touch(self, start: int, size: int) -> None:
+        """Make [start, start + size) resident and zero; releases the interpreter's lock meanwhile."""
+        c.memset(self.address + start, 0, size)
+
+    def close(self) -> None:
+        """Unmap; idempotent. No slice of `view` may be used afterwards."""
+        if self._base:
+            self.view.release()
+            _libc().munmap(self._base, self._mapped_bytes)
+            self._base = self.address = 0

@@ -1,0 +1,122 @@
+"""A loaded llama.cpp model with all its weights in buffers of ours."""
+
+from __future__ import annotations
+
+import ctypes as c
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from llama_cpp import llama_cpp as ll
+
+from engine.errors import Cancelled, NativeError, UnsupportedModelError
+from engine.native import abi, log
+from engine.native.buffer_types import BufferType, Overrides
+from engine.native.memory import HugeBuffer, Reservation
+from engine.native.no_prefetch import no_prefetch
+
+EXPERT_PATTERN = r"^blk\.[0-9]+\.ffn_(up|down|gate|gate_up)_exps\.(weight|bias)$"
+_LOAD_MODE_MMAP, _LAZY_OFF = 1, 0
+
+
+def initialise() -> None:
+    """Check the ABI and start the backend; idempotent. Raises AbiError."""
+    abi.check()
+    log.capture()
+    ll.llama_backend_init()
+
+
+class NativeModel:
+    """Owns llama_model and the memory of its weights; nothing of the weights is read by loading.
+
+    `dense` tensors are allocated (and empty) in memory of ours, `experts` only in reserved address space.
+    """
+
+    def __init__(self, path: Path, on_progress: Callable[[float], bool], is_offloadable: bool) -> None:
+        initialise()
+        self.dense = BufferType("Emberglass dense", HugeBuffer)
+        self.experts = BufferType("Emberglass slots", Reservation)
+        pairs = [(EXPERT_PATTERN, self.experts)] if is_offloadable else []
+        self._overrides = Overrides([*pairs, (".", self.dense)])
+        self._error: BaseException | None = None
+        self._on_progress = on_progress
+        self._progress = ll.llama_progress_callback(self._report)
+        self.handle = self._load(path)
+
+    def _load(self, path: Path) -> Any:  # noqa: ANN401 - an opaque pointer of llama_cpp
+        log.recent_faults()
+        params = ll.llama_model_default_params()
+        params.load_mode, params.lazy_mode = _LOAD_MODE_MMAP, _LAZY_OFF
+        params.use_extra_bufts = False
+        params.tensor_buft_overrides = self._overrides.address
+        params.progress_callback = self._progress
+        with no_prefetch():
+            handle = ll.llama_model_load_from_file(str(path).encode(), params)
+        if not handle:
+            error = self._error or self.dense.error or self.experts.error
+            self._free_memory()
+            raise error or _load_error(path, log.recent_faults())
+        return handle
+
+    def _report(self, share: float, _: object) -> bool:
+        try:
+            if self._on_progress(share):
+                return True
+            self._error = Cancelled()
+        except BaseException as error:  # noqa: BLE001 - C calls this; _load raises it again
+            self._error = error
+        return False
+
+    def close(self) -> None:
+        """Free the model, then the memory of its weights; idempotent."""
+        if self.handle:
+            ll.llama_model_free(self.handle)
+            self.handle = None
+        self._free_memory()
+
+    def _free_memory(self) -> None:
+        self.dense.close()
+        self.experts.close()
+
+    @property
+    def vocabulary(self) -> Any:  # noqa: ANN401 - an opaque pointer of llama_cpp
+        return ll.llama_model_get_vocab(self.handle)
+
+    @property
+    def trained_context_tokens(self) -> int:
+        return int(ll.llama_model_n_ctx_train(self.handle))
+
+    def chat_template(self) -> str | None:
+        """The jinja template stored in the file, or None."""
+        text = ll.llama_model_chat_template(self.handle, None)
+        return text.decode(errors="replace") if text else None
+
+    @property
+    def has_encoder(self) -> bool:
+        return bool(ll.llama_model_has_encoder(self.handle))
+
+
+def _load_error(path: Path, details: str) -> NativeError | UnsupportedModelError:
+    for line in details.splitlines():
+        if "unknown model architecture" in line:
+            name = line.rpartition("architecture:")[2].strip().strip("'")
+            return UnsupportedModelError(
+                f"llama.cpp does not know the architecture “{name}” of {path.name}.",
+                "Update Emberglass when llama.cpp supports it, or choose another model.",
+                details,
+            )
+    return NativeError(
+        f"llama.cpp could not load {path.name}.",
+        "The details name its reason; the file may be damaged.",
+        details,
+    )
+
+
+def tensor_address(model: NativeModel, name: str) -> int | None:
+    """Address of a weight of the model, None if this build of the graph does not use it."""
+    return model.dense.tensors.get(name) or model.experts.tensors.get(name)
+
+
+def address_of(pointer: object) -> int:
+    """Plain address of an opaque ctypes pointer."""
+    return c.cast(pointer, c.c_void_p).value or 0  # type: ignore[arg-type] # llama_cpp is untyped

@@ -1,0 +1,78 @@
+"""Reading and re-pointing `ggml_tensor` structs. Every offset of ggml's structs is in this module.
+
+Offsets are those of the ggml inside llama-cpp-python 0.3.36; `abi.check` proves them at start-up.
+All addresses are plain ints; a tensor lives as long as its model or graph.
+"""
+
+from __future__ import annotations
+
+import ctypes as c
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+TENSOR_SIZE = 336
+TYPE, BUFFER, NE, NB, OP, SRC, DATA, NAME = 0, 8, 16, 48, 80, 152, 248, 256
+
+BUFFER_INTERFACE_SET_TENSOR = 4 * 8
+BUFFER_TYPE, BUFFER_CONTEXT, BUFFER_SIZE = 88, 96, 104
+
+REGISTRY_GET_PROC_ADDRESS = 8 + 3 * 8
+
+_Int64x4 = c.c_int64 * 4
+_Size4 = c.c_size_t * 4
+
+
+def name_of(tensor: int) -> bytes:
+    """The tensor's name; called for every graph node, so nothing but one copy."""
+    return c.string_at(tensor + NAME)
+
+
+def shape_of(tensor: int) -> tuple[int, ...]:
+    """Elements per dimension, fastest first (4 numbers)."""
+    return tuple(_Int64x4.from_address(tensor + NE))
+
+
+def strides_of(tensor: int) -> tuple[int, ...]:
+    """Bytes per step of each dimension (4 numbers)."""
+    return tuple(_Size4.from_address(tensor + NB))
+
+
+def data_of(tensor: int) -> int:
+    """Address of the tensor's data, 0 if it has none."""
+    return c.c_void_p.from_address(tensor + DATA).value or 0
+
+
+def source_of(tensor: int, index: int) -> int:
+    """Address of the node's operand `index`, 0 if it has none."""
+    return c.c_void_p.from_address(tensor + SRC + 8 * index).value or 0
+
+
+def int32_rows(tensor: int) -> NDArray[np.int32]:
+    """Writable view, shape (rows, columns), of a host int32 matrix whose rows may be strided."""
+    columns, rows = (c.c_int64 * 2).from_address(tensor + NE)
+    row_stride = c.c_size_t.from_address(tensor + NB + 8).value
+    size = (rows - 1) * row_stride + 4 * columns
+    memory = (c.c_char * size).from_address(data_of(tensor))
+    # ctypes arrays are buffers; numpy's stubs don't know it
+    return np.ndarray((rows, columns), np.int32, memory, 0, (row_stride, 4))  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, slots=True)
+class SlotView:
+    """How an expert tensor sees its arena: slot s is at `data + s * stride_bytes`."""
+
+    data: int
+    slots: int
+    stride_bytes: int
+
+
+def point_at_slots(tensor: int, dimension: int, view: SlotView) -> None:
+    """Make `dimension` (2 for weights, 1 for biases) of the tensor count slots instead of experts."""
+    c.c_void_p.from_address(tensor + DATA).value = view.data
+    _Int64x4.from_address(tensor + NE)[dimension] = view.slots
+    strides = _Size4.from_address(tensor + NB)
+    strides[dimension] = view.stride_bytes
+    for higher in range(dimension + 1, 4):
+        strides[higher] = view.stride_bytes * view.slots

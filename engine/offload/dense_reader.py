@@ -1,0 +1,76 @@
+"""Reads everything that is not a routed expert into memory, in file order, with progress and cancel."""
+
+from __future__ import annotations
+
+import ctypes as c
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from engine.gguf.model_file import TensorInfo
+from engine.offload.read_job import ReadJob, ReadPart, ReadReason
+from engine.offload.reader_pool import ReaderPool
+
+CHUNK_BYTES = 4 << 20
+_CHUNKS_PER_STEP = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """A tensor and the address its bytes go to."""
+
+    tensor: TensorInfo
+    address: int
+
+
+def read_dense(
+    destinations: Sequence[Destination],
+    readers: ReaderPool,
+    report: Callable[[int, int], None],
+    check: Callable[[], None],
+) -> None:
+    """Fill all destinations; `report(done_bytes, total_bytes)` after every few chunks.
+
+    Raises DiskReadError, or whatever `check` raises; no read is in flight afterwards.
+    """
+    ordered = sorted(destinations, key=lambda d: (d.tensor.shard, d.tensor.offset_bytes))
+    total = sum(d.tensor.size_bytes for d in ordered)
+    chunks = [part for destination in ordered for part in _chunks(destination)]
+    done = 0
+    report(done, total)
+    try:
+        pending: list[ReadJob] = []
+        for start in range(0, len(chunks), _CHUNKS_PER_STEP):
+            check()
+            step = [
+                ReadJob((0, 0), (part,), ReadReason.DENSE)
+                for part in chunks[start : start + _CHUNKS_PER_STEP]
+            ]
+            readers.submit(step)  # one step ahead, so that the readers never run dry
+            done += _collect(pending, readers, check)
+            report(done, total)
+            pending = step
+        done += _collect(pending, readers, check)
+    except BaseException:
+        readers.drop_queued()
+        raise
+    report(done, total)
+
+
+def _collect(jobs: list[ReadJob], readers: ReaderPool, check: Callable[[], None]) -> int:
+    readers.wait(jobs, check)
+    for job in jobs:
+        if job.error is not None:
+            raise job.error
+    return sum(part.size for job in jobs for part in job.parts)
+
+
+def _chunks(destination: Destination) -> list[ReadPart]:
+    tensor, address = destination.tensor, destination.address
+    parts = []
+    for start in range(0, tensor.size_bytes, CHUNK_BYTES):
+        size = min(CHUNK_BYTES, tensor.size_bytes - start)
+        target = memoryview((c.c_char * size).from_address(address + start)).cast("B")
+        parts.append(
+            ReadPart(tensor.shard, tensor.offset_bytes + start, size, address + start, target, False)
+        )
+    return parts

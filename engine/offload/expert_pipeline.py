@@ -1,0 +1,226 @@
+"""The layer in flight: sees the router's choice, brings the experts, replaces ids by slot numbers.
+
+Runs inside ggml's eval callback on the engine thread. Exceptions never reach C: the first one is kept in
+`error`, the pass is aborted, and the backend raises it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.errors import EngineError
+from engine.gguf.expert_layout import LayerExperts
+from engine.native import tensor
+from engine.offload.pass_statistics import PassStatistics
+from engine.offload.read_job import ReadJob, ReadReason
+from engine.offload.reader_pool import ReaderPool
+from engine.offload.slot_arena import SlotArena
+from engine.placement.placement_plan import ClassPlan
+from engine.placement.slot_table import Ids, SlotTable
+from engine.placement.streaming import UseForecast
+
+
+@dataclass(slots=True, eq=False)
+class SlotClass:
+    """Mutable state of one class; owned by the engine thread. `jobs`: loads not yet collected."""
+
+    plan: ClassPlan
+    arena: SlotArena
+    table: SlotTable
+    forecast: UseForecast
+    jobs: dict[tuple[int, int], ReadJob]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LayerSlots:
+    """One MoE layer: its place in the model (`index`), in its class (`row`), and its bias tables in RAM."""
+
+    index: int
+    row: int
+    experts: LayerExperts
+    slot_class: SlotClass
+    bias_addresses: tuple[int, ...]
+
+
+class ExpertPipeline:
+    """Exact routing through slots; `on_fault`, given with the layers, must make the running graph stop."""
+
+    def __init__(self, readers: ReaderPool, is_prefetch_on: bool) -> None:
+        self.error: BaseException | None = None
+        self.on_layer: Callable[[int, int], None] | None = None
+        self.is_probe = False  # a probe pass only checks that the graph shows its routing nodes
+        self.seen_layers: set[int] = set()
+        self._readers = readers
+        self._is_prefetch_on = is_prefetch_on
+        self._layers: list[LayerSlots] = []
+        self._by_node: dict[bytes, LayerSlots] = {}
+        self._classes: list[SlotClass] = []
+        self._statistics = PassStatistics(0, 0, lambda *_: None)
+        self._on_fault: Callable[[], None] = lambda: None
+        self._check: Callable[[], None] = lambda: None
+        self._is_prefill = False
+        self._n_tokens = 0
+
+    def attach(
+        self, layers: list[LayerSlots], statistics: PassStatistics, on_fault: Callable[[], None]
+    ) -> None:
+        """Give the pipeline its layers, in order; the context that calls `on_node` exists before them."""
+        self._layers, self._statistics, self._on_fault = layers, statistics, on_fault
+        self._by_node = {b"ffn_moe_weights-%d" % layer.experts.layer: layer for layer in layers}
+        self._classes = list({id(layer.slot_class): layer.slot_class for layer in layers}.values())
+
+    # --- passes (engine thread, outside the graph) ----------------------------------------------
+
+    def begin_pass(self, n_tokens: int, is_prefill: bool, check: Callable[[], None]) -> None:
+        """Before a decode call; `check` raises to stop while waiting for the disk."""
+        if is_prefill != self._is_prefill:
+            for slot_class in self._classes:
+                slot_class.table.promote(_pool(slot_class.plan, is_prefill))
+        self.error, self._check = None, check
+        self._n_tokens, self._is_prefill = n_tokens, is_prefill
+
+    def end_pass(self) -> None:
+        """After a decode call, failed or not: account for it; after a failure no read is in flight."""
+        if self.error is not None:
+            self._readers.drop_queued()
+            for slot_class in self._classes:
+                for row in range(slot_class.table.n_row):
+                    self._settle(slot_class, row, [key for key in slot_class.jobs if key[0] == row])
+        if self._statistics.end_pass(self._n_tokens, self._is_prefill):
+            for slot_class in self._classes:
+                slot_class.table.promote(_pool(slot_class.plan, self._is_prefill))
+
+    # --- the eval callback (engine thread, inside the graph) ------------------------------------
+
+    def on_node(self, node: int, is_asking: bool, _: object) -> bool:
+        """ggml's eval callback: asked for every node, then called with the ones wanted."""
+        if is_asking:
+            return tensor.name_of(node) in self._by_node
+        try:
+            if self.error is None:
+                self._route(self._by_node[tensor.name_of(node)], node)
+                return True
+        except BaseException as error:  # noqa: BLE001 - must not escape into C
+            self.error = error
+            self._on_fault()
+        return False
+
+    def _route(self, layer: LayerSlots, node: int) -> None:
+        started_ns = time.perf_counter_ns()
+        waited_ns = 0
+        ids = tensor.int32_rows(tensor.source_of(node, 1))
+        if self.is_probe:
+            self.seen_layers.add(layer.index)
+            ids[:] = 0  # computes on empty slots; the result is thrown away
+            return
+        table = layer.slot_class.table
+        row = table.table[layer.row]
+        picked = ids.copy()
+        slots = row[picked]
+        if layer.slot_class.plan.is_fully_resident and slots.min() >= 0:
+            ids[:] = slots
+        else:
+            waited_ns = self._bring(layer, picked)
+            ids[:] = row[picked]
+        if self.on_layer is not None:
+            self.on_layer(layer.index + 1, len(self._layers))
+        self._statistics.layer_done(layer.index, picked, time.perf_counter_ns() - started_ns, waited_ns)
+
+    def _bring(self, layer: LayerSlots, picked: NDArray[np.int32]) -> int:
+        """Make all picked experts usable and lease them; returns nanoseconds spent waiting."""
+        slot_class, row = layer.slot_class, layer.row
+        table = slot_class.table
+        wanted = np.unique(picked).astype(np.int64)
+        self._collect_finished(slot_class, row)
+        moves = table.prepare(row, wanted, self._is_prefill)
+        waited_ns = 0
+        if moves is None:
+            waited_ns = self._wait(list(slot_class.jobs.values()))
+            for other in range(table.n_row):
+                self._settle(slot_class, other, [key for key in slot_class.jobs if key[0] == other])
+            moves = table.prepare(row, wanted, self._is_prefill)
+            if moves is None:
+                raise EngineError(
+                    f"Layer {layer.experts.layer} needs {len(wanted)} experts at once: more than its slots.",
+                    "This is a fault of the planner; load with a smaller unit (--unit 1).",
+                )
+        self._start(layer, moves.missing, moves.slots, ReadReason.MISS)
+        self._statistics.misses(layer.index, wanted, len(moves.missing))
+        self._stream_next(layer, wanted)
+        slot_class.forecast.observe(row, wanted, self._n_tokens)
+        if len(moves.missing) or len(moves.awaited):
+            keys = [(row, int(e)) for e in (*moves.missing, *moves.awaited)]
+            jobs = [slot_class.jobs[key] for key in keys]
+            if len(moves.awaited):
+                self._readers.hasten(jobs[len(moves.missing) :])
+            waited_ns += self._wait(jobs)
+            self._settle(slot_class, row, keys)
+            for job in jobs:
+                if job.error is not None:
+                    raise job.error
+        return waited_ns
+
+    def _stream_next(self, layer: LayerSlots, wanted: Ids) -> None:
+        """Let the disk work on the next layer while this one waits and computes."""
+        following = layer.index + 1
+        if not self._is_prefetch_on or not self._is_prefill or following >= len(self._layers):
+            return
+        coming = self._layers[following]
+        slot_class = coming.slot_class
+        if slot_class.plan.is_fully_resident and slot_class.table.is_row_resident(coming.row):
+            return
+        experts = slot_class.forecast.predict(coming.row, self._n_tokens)
+        if not len(experts):
+            return
+        if slot_class is layer.slot_class:
+            current = layer.row
+            usable = slot_class.table.table[current, wanted]
+            leased = usable[usable >= 0].astype(np.int64)
+        else:
+            current = (coming.row - 1) % slot_class.table.n_row
+            leased = np.empty(0, np.int64)
+        moves = slot_class.table.prepare_stream(coming.row, experts, current, leased)
+        self._statistics.streamed(coming.index, moves.missing)
+        self._start(coming, moves.missing, moves.slots, ReadReason.STREAM)
+
+    def _start(self, layer: LayerSlots, experts: Ids, slots: Ids, reason: ReadReason) -> None:
+        slot_class, row = layer.slot_class, layer.row
+        jobs = [
+            slot_class.arena.read_job(layer.experts, row, expert, slot, reason)
+            for expert, slot in zip(experts.tolist(), slots.tolist(), strict=True)
+        ]
+        slot_class.jobs.update((job.key, job) for job in jobs)
+        for index, address in enumerate(layer.bias_addresses):
+            size = layer.experts.biases[index].slice_bytes
+            for expert, slot in zip(experts.tolist(), slots.tolist(), strict=True):
+                slot_class.arena.copy_bias(index, slot, address + expert * size, size)
+        self._readers.submit(jobs)
+
+    def _wait(self, jobs: list[ReadJob]) -> int:
+        started_ns = time.perf_counter_ns()
+        self._readers.wait(jobs, self._check)
+        return time.perf_counter_ns() - started_ns
+
+    def _collect_finished(self, slot_class: SlotClass, row: int) -> None:
+        keys = [key for key, job in slot_class.jobs.items() if key[0] == row and job.is_done]
+        self._settle(slot_class, row, keys)
+
+    @staticmethod
+    def _settle(slot_class: SlotClass, row: int, keys: list[tuple[int, int]]) -> None:
+        """Take finished jobs out of the books: usable if all bytes came, else the slot is free again."""
+        good: list[int] = []
+        bad: list[int] = []
+        for key in keys:
+            job = slot_class.jobs.pop(key)
+            (bad if job.error is not None else good).append(key[1])
+        slot_class.table.complete(row, np.array(good, np.int64))
+        slot_class.table.abort(row, np.array(bad, np.int64))
+
+
+def _pool(plan: ClassPlan, is_prefill: bool) -> int:
+    return plan.prefill_pool if is_prefill else plan.decode_pool

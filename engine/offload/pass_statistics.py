@@ -1,0 +1,77 @@
+"""Cumulative facts about passes: times, requests, uses per expert. Owned by the engine thread."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+_DECODE_PASSES_PER_PROMOTION = 8
+
+
+class PassStatistics:
+    """`uses[0]` prefill, `uses[1]` decode: picks per (layer, expert), shape (2, layers, experts)."""
+
+    def __init__(
+        self, n_layer: int, n_expert: int, note_heat: Callable[[int, NDArray[np.int64], int], None]
+    ) -> None:
+        self.uses = np.zeros((2, n_layer, n_expert), np.int64)
+        self.last_use_pass = np.zeros((n_layer, n_expert), np.int64)
+        self.passes = self.tokens_prefill = self.tokens_decode = 0
+        self.wait_prefill_ns = self.wait_decode_ns = self.callback_ns = 0
+        self.prefill_ns = self.decode_ns = 0
+        self.expert_requests = self.expert_misses = 0
+        self.expert_streamed = self.expert_streamed_used = 0
+        self._note_heat = note_heat
+        self._picked: list[tuple[int, NDArray[np.int32]]] = []
+        self._streamed: dict[int, NDArray[np.int64]] = {}
+        self._wait_ns = 0
+        self._decode_passes = 0
+
+    def layer_done(self, layer_index: int, picked: NDArray[np.int32], callback_ns: int, wait_ns: int) -> None:
+        """One layer was routed; `callback_ns` includes `wait_ns`."""
+        self._picked.append((layer_index, picked))
+        self._wait_ns += wait_ns
+        self.callback_ns += callback_ns - wait_ns
+
+    def misses(self, layer_index: int, wanted: NDArray[np.int64], n_missing: int) -> None:
+        """A layer wants these experts, `n_missing` of them neither usable nor on their way."""
+        self.expert_misses += n_missing
+        streamed = self._streamed.pop(layer_index, None)
+        if streamed is not None:
+            self.expert_streamed_used += int(np.isin(wanted, streamed, assume_unique=True).sum())
+
+    def streamed(self, layer_index: int, experts: NDArray[np.int64]) -> None:
+        """Reading of these experts began before their layer asked."""
+        self.expert_streamed += len(experts)
+        self._streamed[layer_index] = experts
+
+    def add_time(self, elapsed_ns: int, n_tokens: int, is_prefill: bool) -> None:
+        """A pass of `n_tokens` took `elapsed_ns` and succeeded."""
+        if is_prefill:
+            self.prefill_ns += elapsed_ns
+            self.tokens_prefill += n_tokens
+        else:
+            self.decode_ns += elapsed_ns
+            self.tokens_decode += n_tokens
+
+    def end_pass(self, n_tokens: int, is_prefill: bool) -> bool:
+        """Fold the pass into the totals; whether it is time to promote."""
+        self.passes += 1
+        n_expert = self.uses.shape[2]
+        for layer_index, picked in self._picked:
+            counts = np.bincount(picked.ravel(), minlength=n_expert)
+            self.uses[0 if is_prefill else 1, layer_index] += counts
+            self.last_use_pass[layer_index, counts > 0] = self.passes
+            self._note_heat(layer_index, counts, n_tokens)
+            self.expert_requests += int(np.count_nonzero(counts))
+        self._picked.clear()
+        self._streamed.clear()
+        if is_prefill:
+            self.wait_prefill_ns += self._wait_ns
+        else:
+            self.wait_decode_ns += self._wait_ns
+        self._wait_ns = 0
+        self._decode_passes = 0 if is_prefill else self._decode_passes + 1
+        return is_prefill or self._decode_passes % _DECODE_PASSES_PER_PROMOTION == 0

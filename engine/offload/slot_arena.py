@@ -1,0 +1,104 @@
+"""The memory of one class of expert slots: one arena per projection, slot s of each belongs together.
+
+Slots are allocated once, touched once and recycled. Where a slice is a whole number of pages, every slot
+is congruent with the file, so that direct reads go straight into it.
+"""
+
+from __future__ import annotations
+
+import ctypes as c
+from dataclasses import dataclass
+
+from engine.gguf.expert_layout import ExpertTensor, LayerExperts
+from engine.native.memory import PAGE, HugeBuffer
+from engine.native.tensor import SlotView
+from engine.offload.read_job import ReadJob, ReadPart, ReadReason
+
+_ALIGNMENT = 64  # ggml's tensor alignment is 32; a cache line costs nothing
+
+
+def slot_stride_bytes(slice_bytes: int) -> int:
+    """Distance between slots: whole pages plus one to spare for the congruence offset."""
+    if slice_bytes % PAGE == 0:
+        return slice_bytes + PAGE
+    return -(-slice_bytes // _ALIGNMENT) * _ALIGNMENT
+
+
+def slot_bytes(experts: LayerExperts) -> int:
+    """Memory of one slot over all projections and biases."""
+    return sum(slot_stride_bytes(t.slice_bytes) for t in (*experts.weights, *experts.biases))
+
+
+@dataclass(frozen=True, slots=True)
+class Projection:
+    """One arena: `is_congruent` tells whether direct reads go straight into its slots."""
+
+    buffer: HugeBuffer
+    stride_bytes: int
+    is_congruent: bool
+
+
+class SlotArena:
+    """Slots for all layers of a class. Owned by the engine thread; readers write into leased slots."""
+
+    def __init__(self, sample: LayerExperts, n_slots: int) -> None:
+        self.n_slots = n_slots
+        self._weights = [self._allocate(t) for t in sample.weights]
+        self._biases = [self._allocate(t) for t in sample.biases]
+
+    def _allocate(self, expert_tensor: ExpertTensor) -> Projection:
+        stride = slot_stride_bytes(expert_tensor.slice_bytes)
+        buffer = HugeBuffer(self.n_slots * stride)
+        return Projection(buffer, stride, expert_tensor.slice_bytes % PAGE == 0)
+
+    def touch(self, first_slot: int, count: int) -> None:
+        """Make a range of slots resident; the caller loops to stay cancellable."""
+        for projection in (*self._weights, *self._biases):
+            stride = projection.stride_bytes
+            projection.buffer.touch(first_slot * stride, count * stride)
+
+    def weight_view(self, index: int, expert_tensor: ExpertTensor) -> SlotView:
+        """Where weight tensor `index` of a layer finds slot 0."""
+        projection = self._weights[index]
+        lead = self._lead(projection, expert_tensor)
+        return SlotView(projection.buffer.address + lead, self.n_slots, projection.stride_bytes)
+
+    def bias_view(self, index: int) -> SlotView:
+        """Where bias tensor `index` of a layer finds slot 0."""
+        projection = self._biases[index]
+        return SlotView(projection.buffer.address, self.n_slots, projection.stride_bytes)
+
+    @staticmethod
+    def _lead(projection: Projection, expert_tensor: ExpertTensor) -> int:
+        return expert_tensor.tensor.offset_bytes % PAGE if projection.is_congruent else 0
+
+    def read_job(
+        self, experts: LayerExperts, row: int, expert: int, slot: int, reason: ReadReason
+    ) -> ReadJob:
+        """The reads that bring one expert's weights into a slot."""
+        parts = []
+        for projection, expert_tensor in zip(self._weights, experts.weights, strict=True):
+            frame = slot * projection.stride_bytes
+            lead = self._lead(projection, expert_tensor)
+            size = expert_tensor.slice_bytes
+            at = expert_tensor.tensor.offset_bytes + expert * size
+            start = frame if projection.is_congruent else frame + lead
+            parts.append(
+                ReadPart(
+                    expert_tensor.tensor.shard, at, size,
+                    projection.buffer.address + frame + lead,
+                    projection.buffer.view[start : start + size + lead + PAGE],
+                    projection.is_congruent,
+                )
+            )  # fmt: skip
+        return ReadJob((row, expert), tuple(parts), reason)
+
+    def copy_bias(self, index: int, slot: int, source_address: int, size: int) -> None:
+        """Bring one expert's bias row into its slot."""
+        projection = self._biases[index]
+        c.memmove(projection.buffer.address + slot * projection.stride_bytes, source_address, size)
+
+    def close(self) -> None:
+        """Free all arenas; only when no read is in flight and the model is gone."""
+        for projection in (*self._weights, *self._biases):
+            projection.buffer.close()

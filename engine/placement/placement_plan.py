@@ -1,0 +1,165 @@
+"""How many expert slots each class of layers gets, and how many tokens may pass a layer together.
+
+Pure arithmetic on sizes. A class is a set of layers whose experts have the same projections, types and
+shapes and so can share slots.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from engine.config import format_size
+from engine.errors import BudgetError, UsageError
+
+AUTO_UNITS = (512, 256, 128, 64, 32, 16, 8, 4, 3, 2, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class SlotClassSpec:
+    """`slot_bytes`: memory of one slot with its padding, all projections and biases."""
+
+    layers: tuple[int, ...]
+    n_expert: int
+    slot_bytes: int
+
+    @property
+    def all_slots(self) -> int:
+        return len(self.layers) * self.n_expert
+
+
+@dataclass(frozen=True, slots=True)
+class PlacementRequest:
+    """`slots_budget_bytes`: what is left for slots after everything else. `unit_tokens` None: automatic."""
+
+    classes: tuple[SlotClassSpec, ...]
+    top_k: int
+    slots_budget_bytes: int
+    unit_tokens: int | None = None
+    slots_per_class: int | None = None
+    largest_unit_tokens: int = AUTO_UNITS[0]
+
+
+@dataclass(frozen=True, slots=True)
+class ClassPlan:
+    """`prefill_pool`/`decode_pool`: slots per layer that keep their expert; the rest is the window."""
+
+    spec: SlotClassSpec
+    slots: int
+    prefill_pool: int
+    decode_pool: int
+
+    @property
+    def is_fully_resident(self) -> bool:
+        return self.slots >= self.spec.all_slots
+
+
+@dataclass(frozen=True, slots=True)
+class PlacementPlan:
+    """Classes in the order of the request."""
+
+    classes: tuple[ClassPlan, ...]
+    unit_tokens: int
+
+    @property
+    def slots_bytes(self) -> int:
+        return sum(plan.slots * plan.spec.slot_bytes for plan in self.classes)
+
+
+def plan_placement(request: PlacementRequest) -> PlacementPlan:
+    """Share the budget among the classes; raises BudgetError if one token's experts don't fit.
+
+    Every class gets the same share of its experts (experts are equally likely as far as the planner
+    knows), never less than top-k, never more than all.
+    """
+    counts = _slot_counts(request)
+    unit = _unit_tokens(request, counts)
+    plans = tuple(
+        ClassPlan(
+            spec,
+            slots,
+            pool_per_layer(spec, slots, worst_case_experts(spec.n_expert, request.top_k, unit)),
+            pool_per_layer(spec, slots, min(request.top_k, spec.n_expert)),
+        )
+        for spec, slots in zip(request.classes, counts, strict=True)
+    )
+    return PlacementPlan(plans, unit)
+
+
+def worst_case_experts(n_expert: int, top_k: int, unit_tokens: int) -> int:
+    """Most distinct experts one unit can ask of a layer: min(experts, unit x top-k)."""
+    return min(n_expert, unit_tokens * top_k)
+
+
+def pool_per_layer(spec: SlotClassSpec, slots: int, need: int) -> int:
+    """Largest pool per layer that leaves a window for two layers' worst misses, else for one's.
+
+    With a pool of p, a layer that needs `need` experts misses at most min(need, experts - p). Two layers'
+    worth lets the next layer stream in while this one computes; a window for one is the least that works.
+    """
+    n_layer = len(spec.layers)
+    for layers_ahead in (2, 1):
+        for pool in range(min(spec.n_expert, slots // n_layer), -1, -1):
+            window = slots - n_layer * pool
+            if window >= layers_ahead * min(need, spec.n_expert - pool):
+                return pool
+    raise UsageError(
+        f"{slots} slots can't hold the {need} experts that one unit may need.", "Use a smaller unit."
+    )
+
+
+def _slot_counts(request: PlacementRequest) -> list[int]:
+    least = [min(request.top_k, spec.n_expert) for spec in request.classes]
+    if request.slots_per_class is not None:
+        return [
+            min(max(request.slots_per_class, low), spec.all_slots)
+            for spec, low in zip(request.classes, least, strict=True)
+        ]
+    least_bytes = sum(n * spec.slot_bytes for n, spec in zip(least, request.classes, strict=True))
+    if least_bytes > request.slots_budget_bytes:
+        missing = format_size(least_bytes - request.slots_budget_bytes)
+        raise BudgetError(
+            f"The memory budget is {missing} too small for the experts of a single token.",
+            "Raise the budget (--ram), or make the context smaller (--ctx).",
+        )
+    all_bytes = sum(spec.all_slots * spec.slot_bytes for spec in request.classes)
+    share = min(1.0, request.slots_budget_bytes / all_bytes) if all_bytes else 1.0
+    counts = [
+        min(spec.all_slots, max(low, int(spec.all_slots * share)))
+        for spec, low in zip(request.classes, least, strict=True)
+    ]
+    return _shrink_to_budget(request, counts, least)
+
+
+def _shrink_to_budget(request: PlacementRequest, counts: list[int], least: list[int]) -> list[int]:
+    """Raising small classes to top-k may overshoot: take the excess from the classes with most to give."""
+    excess = (
+        sum(n * spec.slot_bytes for n, spec in zip(counts, request.classes, strict=True))
+        - request.slots_budget_bytes
+    )
+    order = sorted(range(len(counts)), key=lambda i: least[i] - counts[i])
+    for index in order:
+        if excess <= 0:
+            break
+        size = request.classes[index].slot_bytes
+        taken = min(counts[index] - least[index], -(-excess // size))
+        counts[index] -= taken
+        excess -= taken * size
+    return counts
+
+
+def _unit_tokens(request: PlacementRequest, counts: list[int]) -> int:
+    largest = min(
+        (
+            _largest_unit(spec, slots, request.top_k)
+            for spec, slots in zip(request.classes, counts, strict=True)
+        ),
+        default=request.largest_unit_tokens,
+    )
+    if request.unit_tokens is not None:
+        return max(1, min(request.unit_tokens, largest))
+    return next(unit for unit in AUTO_UNITS if unit <= max(1, min(largest, request.largest_unit_tokens)))
+
+
+def _largest_unit(spec: SlotClassSpec, slots: int, top_k: int) -> int:
+    """A unit is bounded only while its worst case is smaller than the layer's expert count."""
+    return AUTO_UNITS[0] if slots >= spec.n_expert else slots // top_k

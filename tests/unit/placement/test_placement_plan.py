@@ -1,0 +1,116 @@
+"""The planner against a brute-force reading of its rules and hand-worked cases."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.errors import BudgetError, UsageError
+from engine.placement.placement_plan import (
+    PlacementRequest,
+    SlotClassSpec,
+    plan_placement,
+    pool_per_layer,
+    worst_case_experts,
+)
+
+MIB = 1 << 20
+
+
+def spec(n_layer: int = 12, n_expert: int = 128, slot_bytes: int = MIB, first: int = 0) -> SlotClassSpec:
+    return SlotClassSpec(tuple(range(first, first + n_layer)), n_expert, slot_bytes)
+
+
+def test_budget_is_shared_by_expert_count() -> None:
+    request = PlacementRequest((spec(8), spec(4, first=8)), top_k=8, slots_budget_bytes=768 * MIB)
+    plan = plan_placement(request)
+    assert [c.slots for c in plan.classes] == [512, 256]  # half of 8*128 and of 4*128
+
+
+def test_everything_resident_when_it_fits() -> None:
+    plan = plan_placement(PlacementRequest((spec(2, 16),), 4, 1000 * MIB))
+    assert plan.classes[0].slots == 32
+    assert plan.classes[0].is_fully_resident
+    assert plan.classes[0].decode_pool == 16
+
+
+def test_pool_leaves_a_window_for_two_layers() -> None:
+    # 12 layers x 128 experts, 716 slots, all 128 needed: 716 - 12 p >= 2 (128 - p)  =>  p <= 46
+    assert pool_per_layer(spec(), 716, 128) == 46
+
+
+def test_pool_falls_back_to_one_layer_of_window() -> None:
+    # 150 slots can't hold two layers of 128 misses: 150 - 12 p >= 128 - p  =>  p <= 2
+    assert pool_per_layer(spec(), 150, 128) == 2
+
+
+def test_unit_shrinks_until_its_worst_case_fits() -> None:
+    # 100 slots of 128 experts, top-8: 12 tokens need 96 experts, 13 would need 104
+    plan = plan_placement(PlacementRequest((spec(),), 8, 100 * MIB, unit_tokens=64))
+    assert plan.unit_tokens == 12
+
+
+def test_unit_is_kept_when_all_experts_of_a_layer_fit() -> None:
+    plan = plan_placement(PlacementRequest((spec(),), 8, 130 * MIB, unit_tokens=64))
+    assert plan.unit_tokens == 64
+
+
+def test_too_small_budget_is_named() -> None:
+    with pytest.raises(BudgetError, match=r"3 MiB too small"):
+        plan_placement(PlacementRequest((spec(),), 8, 5 * MIB))
+
+
+def test_explicit_slots_are_clamped_to_top_k_and_all() -> None:
+    assert plan_placement(PlacementRequest((spec(),), 8, 0, slots_per_class=1)).classes[0].slots == 8
+    assert plan_placement(PlacementRequest((spec(),), 8, 0, slots_per_class=10**6)).classes[0].slots == 1536
+
+
+def test_pool_refuses_an_impossible_need() -> None:
+    with pytest.raises(UsageError):
+        pool_per_layer(spec(), 7, 8)
+
+
+@given(
+    n_layer=st.integers(1, 60),
+    n_expert=st.integers(1, 300),
+    top_k=st.integers(1, 12),
+    budget_slots=st.integers(1, 4000),
+    unit=st.one_of(st.none(), st.integers(1, 600)),
+)
+def test_worst_case_always_fits(
+    n_layer: int, n_expert: int, top_k: int, budget_slots: int, unit: int | None
+) -> None:
+    top_k = min(top_k, n_expert)
+    request = PlacementRequest((spec(n_layer, n_expert),), top_k, budget_slots * MIB, unit)
+    if budget_slots < top_k:
+        with pytest.raises(BudgetError):
+            plan_placement(request)
+        return
+    plan = plan_placement(request)
+    (only,) = plan.classes
+    assert plan.slots_bytes <= request.slots_budget_bytes
+    need = worst_case_experts(n_expert, top_k, plan.unit_tokens)
+    for pool, needed in ((only.prefill_pool, need), (only.decode_pool, min(top_k, n_expert))):
+        window = only.slots - n_layer * pool
+        # at most `needed` experts are wanted, and at most n_expert - pool of them can be outside the pool
+        assert window >= min(needed, n_expert - pool)
+
+
+@given(
+    sizes=st.lists(
+        st.tuples(st.integers(1, 8), st.integers(2, 64), st.integers(1, 9)), min_size=1, max_size=4
+    ),
+    budget=st.integers(0, 400),
+)
+def test_several_classes_never_exceed_the_budget(sizes: list[tuple[int, int, int]], budget: int) -> None:
+    classes = tuple(spec(n, e, size, first=100 * i) for i, (n, e, size) in enumerate(sizes))
+    least = sum(min(2, c.n_expert) * c.slot_bytes for c in classes)
+    request = PlacementRequest(classes, 2, budget)
+    if least > budget:
+        with pytest.raises(BudgetError):
+            plan_placement(request)
+    else:
+        plan = plan_placement(request)
+        assert plan.slots_bytes <= budget
+        assert all(c.slots >= min(2, c.spec.n_expert) for c in plan.classes)

@@ -1,0 +1,195 @@
+"""Residency decisions against a plain-Python model of the rules."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from engine.placement.slot_table import SlotTable
+from engine.placement.tier import Tier
+
+
+def ids(*values: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    return np.array(values, np.int64)
+
+
+def bring(table: SlotTable, row: int, *experts: int, is_prefill: bool = False) -> None:
+    moves = table.prepare(row, ids(*experts), is_prefill)
+    assert moves is not None
+    table.complete(row, moves.missing)
+
+
+def resident(table: SlotTable, row: int) -> set[int]:
+    return set(np.flatnonzero(table.table[row] >= 0).tolist())
+
+
+def test_decode_evicts_least_recently_used_of_the_window() -> None:
+    table = SlotTable(n_row=1, n_expert=8, n_slots=3)
+    bring(table, 0, 0)
+    bring(table, 0, 1)
+    bring(table, 0, 2)
+    bring(table, 0, 0)  # touched again
+    bring(table, 0, 5)
+    assert resident(table, 0) == {0, 2, 5}
+    assert table.evictions == 1
+
+
+def test_pool_members_survive_a_sweep() -> None:
+    table = SlotTable(n_row=2, n_expert=8, n_slots=6)
+    table.promote(1)
+    bring(table, 0, 3)
+    bring(table, 1, 4)
+    for expert in (0, 1, 2, 5, 6, 7):
+        bring(table, 0, expert)
+        bring(table, 1, expert)
+    assert 3 in resident(table, 0)
+    assert 4 in resident(table, 1)
+
+
+def test_prefill_evicts_what_is_needed_last() -> None:
+    table = SlotTable(n_row=4, n_expert=4, n_slots=6)
+    for row in range(3):
+        bring(table, row, 0, 1, is_prefill=True)
+    # layer 3 is next; after it the sweep starts again at layer 0: layer 2 is needed last
+    bring(table, 3, 0, 1, is_prefill=True)
+    assert [len(resident(table, row)) for row in range(4)] == [2, 2, 0, 2]
+
+
+def test_leased_experts_are_never_victims() -> None:
+    table = SlotTable(n_row=1, n_expert=8, n_slots=4)
+    bring(table, 0, 0, 1, 2, 3)
+    moves = table.prepare(0, ids(0, 1, 6, 7), False)
+    assert moves is not None
+    table.complete(0, moves.missing)
+    assert resident(table, 0) == {0, 1, 6, 7}
+
+
+def test_prepare_changes_nothing_when_it_must_wait() -> None:
+    table = SlotTable(n_row=2, n_expert=8, n_slots=4)
+    first = table.prepare(0, ids(0, 1, 2), False)  # loads that have not ended
+    assert first is not None
+    assert table.prepare(1, ids(4, 5), False) is None
+    table.complete(0, first.missing)
+    assert resident(table, 0) == {0, 1, 2}
+    assert table.prepare(1, ids(4, 5), False) is not None
+
+
+def test_abort_frees_the_slots() -> None:
+    table = SlotTable(n_row=1, n_expert=8, n_slots=2)
+    moves = table.prepare(0, ids(3, 4), False)
+    assert moves is not None
+    table.abort(0, moves.missing)
+    assert resident(table, 0) == set()
+    bring(table, 0, 5, 6)
+    assert resident(table, 0) == {5, 6}
+
+
+def test_awaited_experts_are_not_loaded_twice() -> None:
+    table = SlotTable(n_row=2, n_expert=8, n_slots=8)
+    stream = table.prepare_stream(1, ids(1, 2, 3), 0, ids())
+    moves = table.prepare(1, ids(2, 3, 5), True)
+    assert moves is not None
+    assert stream.missing.tolist() == [1, 2, 3]
+    assert (moves.missing.tolist(), moves.awaited.tolist()) == ([5], [2, 3])
+
+
+def test_stream_takes_only_what_is_needed_later_than_its_layer() -> None:
+    table = SlotTable(n_row=3, n_expert=8, n_slots=6)
+    bring(table, 1, 0, 1)  # the coming layer's own
+    bring(table, 2, 0, 1)  # needed after it
+    bring(table, 0, 0, 1)  # the layer in flight, leased
+    moves = table.prepare_stream(1, ids(4, 5, 6, 7), 0, table.table[0, [0, 1]].astype(np.int64))
+    assert len(moves.missing) == 2
+    assert resident(table, 2) == set()
+    assert resident(table, 1) == {0, 1}
+    assert resident(table, 0) == {0, 1}
+
+
+def test_promotion_pools_the_most_used_and_moves_nothing() -> None:
+    table = SlotTable(n_row=1, n_expert=8, n_slots=4)
+    bring(table, 0, 0, 1, 2, 3)
+    table.note_uses(0, np.array([1, 5, 0, 9, 0, 0, 0, 0]), 1)
+    before = table.table.copy()
+    table.promote(2)
+    assert (table.table == before).all()
+    assert table.tiers()[0].tolist() == [
+        Tier.HOST_WINDOW, Tier.HOST_POOL, Tier.HOST_WINDOW, Tier.HOST_POOL,
+        Tier.DISK, Tier.DISK, Tier.DISK, Tier.DISK,
+    ]  # fmt: skip
+
+
+def test_foreign_pools_are_the_last_resort() -> None:
+    table = SlotTable(n_row=2, n_expert=4, n_slots=4)
+    table.promote(2)
+    bring(table, 0, 0, 1)
+    bring(table, 1, 0, 1)
+    bring(table, 1, 0, 2, 3)  # one slot short: layer 0's pool gives one up before anything fails
+    assert {0, 2, 3} <= resident(table, 1)
+
+
+class Residency(RuleBasedStateMachine):
+    """Any sequence of moves keeps one expert per slot and one slot per expert, and never loses a lease."""
+
+    @initialize(n_row=st.integers(1, 4), n_expert=st.integers(2, 10), extra=st.integers(0, 20))
+    def build(self, n_row: int, n_expert: int, extra: int) -> None:
+        self.shape = (n_row, n_expert)
+        self.n_slots = min(2 + extra, n_row * n_expert)
+        self.table = SlotTable(n_row, n_expert, self.n_slots)
+        self.flying: list[tuple[int, np.ndarray[tuple[int], np.dtype[np.int64]]]] = []
+
+    @rule(data=st.data(), is_prefill=st.booleans())
+    def visit(self, data: st.DataObject, is_prefill: bool) -> None:
+        row = data.draw(st.integers(0, self.shape[0] - 1))
+        limit = min(self.n_slots, self.shape[1])
+        wanted = data.draw(st.sets(st.integers(0, self.shape[1] - 1), min_size=1, max_size=limit))
+        experts = ids(*sorted(wanted))
+        moves = self.table.prepare(row, experts, is_prefill)
+        if moves is None:
+            assert self.flying, "with no load in flight a layer must always get its slots"
+            self.land()
+            moves = self.table.prepare(row, experts, is_prefill)
+            assert moves is not None
+        for flying_row, flying in list(self.flying):
+            if flying_row == row:
+                self.table.complete(row, flying)
+                self.flying.remove((flying_row, flying))
+        self.table.complete(row, moves.missing)
+        slots = self.table.table[row, experts]
+        assert (slots >= 0).all()
+        assert len(set(slots.tolist())) == len(experts)
+
+    @rule(data=st.data())
+    def stream(self, data: st.DataObject) -> None:
+        row = data.draw(st.integers(0, self.shape[0] - 1))
+        experts = ids(*sorted(data.draw(st.sets(st.integers(0, self.shape[1] - 1)))))
+        moves = self.table.prepare_stream(row, experts, (row - 1) % self.shape[0], ids())
+        if len(moves.missing):
+            self.flying.append((row, moves.missing))
+
+    @rule(keep=st.booleans())
+    def land(self, keep: bool = True) -> None:
+        for row, experts in self.flying:
+            (self.table.complete if keep else self.table.abort)(row, experts)
+        self.flying.clear()
+
+    @rule(pool=st.integers(0, 4))
+    def promote(self, pool: int) -> None:
+        self.table.promote(pool)
+
+    @invariant()
+    def one_slot_each(self) -> None:
+        used = self.table.table[self.table.table >= 0]
+        assert len(set(used.tolist())) == len(used) <= self.n_slots
+
+
+TestResidency = Residency.TestCase
+TestResidency.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+
+
+def test_ids_out_of_range_are_an_error() -> None:
+    table = SlotTable(1, 4, 4)
+    with pytest.raises(IndexError):
+        table.prepare(0, ids(7), False)
