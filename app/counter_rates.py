@@ -82,6 +82,19 @@ class RateSeries:
     bytes_per_second: NDArray[np.float64]
     disk_wait_share: NDArray[np.float64]
 
+    def last(self, span_seconds: float) -> RateSeries:
+        """The part that lies in the last `span_seconds` before the newest sample."""
+        if not len(self.t_ns):
+            return self
+        first = int(np.searchsorted(self.t_ns, self.t_ns[-1] - int(span_seconds * 1e9)))
+        return RateSeries(
+            self.t_ns[first:],
+            self.prefill_tokens_per_second[first:],
+            self.decode_tokens_per_second[first:],
+            self.bytes_per_second[first:],
+            self.disk_wait_share[first:],
+        )
+
 
 def hit_share(requests: int, misses: int) -> float | None:
     """Share of expert requests served without waiting for a read; None without requests."""
@@ -176,11 +189,9 @@ class CounterRates:
     def series(self, span_seconds: float) -> RateSeries:
         """Rates of the last `span_seconds` before the newest sample."""
         order = self._order()
-        t_ns = self._t_ns[order]
-        if len(t_ns):
-            order = order[np.searchsorted(t_ns, t_ns[-1] - int(span_seconds * 1e9)) :]
         rate = self._rate[order]
-        return RateSeries(self._t_ns[order], rate[:, 0], rate[:, 1], rate[:, 2], rate[:, 3])
+        series = RateSeries(self._t_ns[order], rate[:, 0], rate[:, 1], rate[:, 2], rate[:, 3])
+        return series.last(span_seconds)
 
     def window(self, span_seconds: float) -> WindowTotals | None:
         """Sums of the intervals that lie in the last `span_seconds` (at least the newest one)."""

@@ -30,7 +30,10 @@ class HeatWindow(StrEnum):
 
 
 class ExpertHistory:
-    """Newest per-expert sample and what came before it; arrays are (moe layers, experts); one thread."""
+    """Newest per-expert sample and what came before it; arrays are (moe layers, experts); one thread.
+
+    No array is ever changed in place, so `copy.copy` is a snapshot.
+    """
 
     def __init__(self, sample: ExpertsSampled) -> None:
         self.sample = sample
@@ -61,10 +64,12 @@ class ExpertHistory:
     def _decay(self, sample: ExpertsSampled) -> None:
         seconds = max(0, sample.t_ns - self.sample.t_ns) / 1e9
         keep = np.float32(0.5 ** (seconds / HALF_LIFE_SECONDS))
-        self._decayed_prefill *= keep
-        self._decayed_prefill += sample.prefill_uses - self.sample.prefill_uses
-        self._decayed_decode *= keep
-        self._decayed_decode += sample.decode_uses - self.sample.decode_uses
+        self._decayed_prefill = self._decayed_prefill * keep + (
+            sample.prefill_uses - self.sample.prefill_uses
+        ).astype(np.float32)
+        self._decayed_decode = self._decayed_decode * keep + (
+            sample.decode_uses - self.sample.decode_uses
+        ).astype(np.float32)
 
     @property
     def base_pass_number(self) -> int:

@@ -2,18 +2,131 @@
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QDockWidget, QWidget
+from typing import Protocol
 
+from PySide6.QtCore import QTimer
+from PySide6.QtGui import QHideEvent, QShowEvent
+from PySide6.QtWidgets import (
+    QDockWidget,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QScrollArea,
+    QTabWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.inspector.expert_view import ExpertView
+from app.inspector.numbers_view import NumbersView
+from app.inspector.slot_figures import resident_share
+from app.inspector.slots_view import SlotsView
+from app.inspector.time_view import TimeView
+from app.inspector.ttft_view import TtftView
+from app.inspector.verdict import WINDOW_SECONDS, Evidence, Verdict, verdict
 from app.telemetry_store import TelemetryStore
+
+REFRESH_MS = 220  # 4-5 times a second: at 10 Hz drawing cost decoding more than a tenth of its speed
+
+
+class View(Protocol):
+    """One tab: shows the store's newest figures; GUI thread, a few milliseconds."""
+
+    def draw(self, store: TelemetryStore) -> None: ...
 
 
 class InspectorDock(QDockWidget):
-    """Draws `store` while it is visible."""
+    """Draws `store` on a timer: only while visible, only the tab in front, only what changed."""
 
     def __init__(self, store: TelemetryStore, parent: QWidget | None = None) -> None:
         super().__init__("Inspector", parent)
         self.setObjectName("inspector_dock")
         self._store = store
+        self._views: list[View] = []
+        self._drawn: tuple[int, int] | None = None
+        self._verdict = QLabel()
+        self._verdict.setWordWrap(True)
+        self._verdict.setAccessibleName("What the engine waits for")
+        self._pause = QPushButton("&Pause")
+        self._pause.setCheckable(True)
+        self._pause.setToolTip("Keep the picture as it is; the engine goes on.")
+        self._tabs = QTabWidget()
+        self._tabs.setAccessibleName("Views of the inspector")
+        self._timer = QTimer(self)
+        self._timer.setInterval(REFRESH_MS)
+        self._timer.timeout.connect(self.refresh)
+        self._add_views()
+        self._build_layout()
+
+    def _add_views(self) -> None:
+        self._experts, self._slots, self._times = ExpertView(), SlotsView(), TimeView()
+        self._ttft, self._numbers = TtftView(), NumbersView()
+        self._add_view("E&xperts", self._experts, self._experts)
+        self._add_view("&Slots", self._slots, self._slots)
+        self._add_view("&Time", self._times, self._times)
+        self._add_view("&First token", self._ttft, self._ttft)
+        self._add_view("&Numbers", self._numbers, self._numbers)
+        self._tabs.currentChanged.connect(self.refresh)
+        self._pause.toggled.connect(self._set_paused)
+
+    def _add_view(self, title: str, view: View, widget: QWidget) -> None:
+        area = QScrollArea()
+        area.setWidgetResizable(True)
+        area.setFrameShape(QScrollArea.Shape.NoFrame)
+        area.setWidget(widget)
+        self._views.append(view)
+        self._tabs.addTab(area, title)
+
+    def _build_layout(self) -> None:
+        body = QWidget()
+        layout = QVBoxLayout(body)
+        top = QHBoxLayout()
+        top.addWidget(self._verdict, 1)
+        top.addWidget(self._pause)
+        layout.addLayout(top)
+        layout.addWidget(self._tabs, 1)
+        self.setWidget(body)
+
+    @property
+    def verdict_text(self) -> str:
+        """The sentence on the screen."""
+        return self._verdict.text()
 
     def refresh(self) -> None:
-        """Draw what changed since the last call."""
+        """Draw what changed since the last drawing; nothing while hidden or paused."""
+        if not self.isVisible() or self.window().isMinimized() or self._pause.isChecked():
+            return
+        state = self._store.version, self._tabs.currentIndex()
+        if state == self._drawn:
+            return
+        self._drawn = state
+        self._show_verdict(verdict(self._evidence()))
+        self._views[self._tabs.currentIndex()].draw(self._store)
+
+    def _evidence(self) -> Evidence:
+        store = self._store
+        return Evidence(
+            state=store.state,
+            load_progress=store.load_progress,
+            window=store.rates.window(WINDOW_SECONDS),
+            peak_bytes_per_second=store.rates.peak_bytes_per_second,
+            resident_share=resident_share(store.experts.sample) if store.experts else None,
+        )
+
+    def _show_verdict(self, found: Verdict) -> None:
+        self._verdict.setText(found.sentence)
+        self._verdict.setToolTip(found.rule)
+        self._verdict.setAccessibleDescription(found.rule)
+
+    def _set_paused(self, is_paused: bool) -> None:
+        self._pause.setText("&Resume" if is_paused else "&Pause")
+        self.refresh()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._timer.start()
+        self.refresh()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        self._timer.stop()

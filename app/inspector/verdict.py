@@ -85,7 +85,8 @@ def _generating(evidence: Evidence, window: WindowTotals) -> Verdict:
         f"Time the engine stood still for reads, divided by the time that passed: "
         f"{window.disk_wait_ns / 1e6:,.0f} ms of {window.span_ns / 1e6:,.0f} ms. "
         f"From {percent_text(WAITING_SHARE)} on it counts as waiting, "
-        f"below {percent_text(SOME_WAITING_SHARE)} as computing."
+        f"below {percent_text(SOME_WAITING_SHARE)} as computing. The disk is near its fastest from "
+        f"{percent_text(DRIVE_AT_LIMIT_SHARE)} of the highest rate seen since the program started."
     )
     if share >= WAITING_SHARE:
         return Verdict(f"Waiting for disk {measured}; {_waiting_advice(evidence, window)}", rule)
@@ -95,13 +96,11 @@ def _generating(evidence: Evidence, window: WindowTotals) -> Verdict:
 
 
 def _waiting_advice(evidence: Evidence, window: WindowTotals) -> str:
-    drive = ""
-    if evidence.peak_bytes_per_second:
-        part = window.bytes_per_second / evidence.peak_bytes_per_second
-        if part >= DRIVE_AT_LIMIT_SHARE:
-            drive = "the disk runs at the fastest rate seen here, "
-    if window.expert_requests and not window.expert_misses:
-        return f"{drive}but no expert was missing, so more slots would not help.".removeprefix("but ")
-    if evidence.resident_share is not None and evidence.resident_share >= 1:
-        return f"{drive}every expert is resident now, so this should end.".removeprefix("but ")
-    return f"{drive}more slots would help."
+    if evidence.resident_share == 1:
+        return "every expert is in memory now, so this should end."
+    if not window.expert_misses and not window.expert_streamed:
+        return "no expert was read, so more slots would not help."
+    peak = evidence.peak_bytes_per_second
+    if peak and window.bytes_per_second >= DRIVE_AT_LIMIT_SHARE * peak:
+        return "the disk runs near the fastest rate seen; more slots would help."
+    return "more slots would help."

@@ -1,0 +1,151 @@
+"""Heat and place of every expert: two maps, one above the other, with one order of columns."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pyqtgraph as pg
+from numpy.typing import NDArray
+from PySide6.QtCore import QEvent
+from PySide6.QtWidgets import QComboBox, QFormLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+
+from app.expert_history import ExpertHistory, HeatWindow, Phase
+from app.inspector.colour_bar import ColourBar
+from app.inspector.expert_grid import COLOUR_STEPS, colour_indices, heat_order, id_order
+from app.inspector.expert_map import ExpertMap
+from app.inspector.expert_words import (
+    ORDER_CHOICES,
+    PHASE_CHOICES,
+    WINDOW_CHOICES,
+    cell_words,
+    missing_figures,
+    window_words,
+)
+from app.inspector.notice_page import NoticePage
+from app.inspector.plot_theme import TIER_WORDS, plot_colours, swatches_html
+from app.telemetry_store import TelemetryStore
+from engine.events import ModelInfo
+
+_HINT = "Point at a place, or focus a map and use the arrow keys, to read its figures."
+
+
+class ExpertView(NoticePage):
+    """Keeps a snapshot of what it drew, so that choices and readings also work while paused."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._model: ModelInfo | None = None
+        self._history: ExpertHistory | None = None
+        self._order: NDArray[np.int64] | None = None
+        self._cell: tuple[int, int] | None = None
+        self._phase = self._choice("Phase counted", PHASE_CHOICES)
+        self._window = self._choice("Time counted", WINDOW_CHOICES)
+        self._order_choice = self._choice("Order of experts", ORDER_CHOICES)
+        self._heat = ExpertMap("Heat map: uses per layer and expert")
+        self._place = ExpertMap("Residency map: where each expert is, per layer")
+        heat_colours = pg.colormap.get("viridis").getLookupTable(nPts=COLOUR_STEPS)
+        self._heat.set_colours(heat_colours)
+        self._scale = ColourBar(heat_colours)
+        self._tier_legend = _wrapped_label("Legend of the residency map")
+        self._reading = _wrapped_label("Figures of the chosen expert")
+        self._build_layout()
+        for expert_map in (self._heat, self._place):
+            expert_map.cell_pointed.connect(self._read_cell)
+        self._apply_theme()
+
+    def _choice(self, name: str, choices: Mapping[str, Any]) -> QComboBox:
+        box = QComboBox()
+        box.setAccessibleName(name)
+        # long words must not force the dock wider; the list itself shows them in full
+        box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        for words, value in choices.items():
+            box.addItem(words, value)
+        box.currentIndexChanged.connect(self._paint_maps)
+        return box
+
+    def _build_layout(self) -> None:
+        choices = QFormLayout()
+        choices.addRow("&Count", self._phase)
+        choices.addRow("O&ver", self._window)
+        choices.addRow("&Order", self._order_choice)
+        whole = QPushButton("Show &whole map")
+        whole.clicked.connect(self._heat.show_all)
+        whole.clicked.connect(self._place.show_all)
+        layout = QVBoxLayout(self.content)
+        layout.addLayout(choices)
+        layout.addWidget(self._scale)
+        layout.addWidget(self._heat, 1)
+        layout.addWidget(self._tier_legend)
+        layout.addWidget(self._place, 1)
+        layout.addWidget(self._reading)
+        layout.addWidget(whole)
+        self._window.setCurrentIndex(list(WINDOW_CHOICES).index("Recent, fading"))
+
+    def draw(self, store: TelemetryStore) -> None:
+        """Show the store's newest sample, or a sentence why there is none."""
+        self.show_notice(missing_figures(store))
+        if store.model is not self._model:
+            self._cell = None
+        self._model = store.model
+        self._history = copy.copy(store.experts)
+        self._paint_maps()
+
+    def _paint_maps(self) -> None:
+        history = self._history
+        if self.notice or history is None:
+            return
+        window = HeatWindow(self._window.currentData())  # Qt hands back plain strings
+        uses = history.uses(Phase(self._phase.currentData()), window)
+        is_by_heat = self._order_choice.currentData()
+        self._order = heat_order(uses) if is_by_heat else id_order(uses.shape)
+        hottest = float(uses.max(initial=0))
+        colours, tiers = colour_indices(uses, hottest), history.sample.tiers
+        if is_by_heat:
+            colours = np.take_along_axis(colours, self._order, axis=1)
+            tiers = np.take_along_axis(tiers, self._order, axis=1)
+        layers = history.sample.moe_layers
+        self._heat.draw(colours, layers)
+        self._place.draw(tiers, layers)
+        for expert_map in (self._heat, self._place):
+            expert_map.set_column_title("Place by uses, most used first" if is_by_heat else "Expert id")
+        self._scale.show_scale(window_words(history, window), hottest)
+        self._show_reading()
+
+    def _read_cell(self, row: int, place: int) -> None:
+        self._cell = row, place
+        self._show_reading()
+
+    @property
+    def reading(self) -> str:
+        """The words about the chosen expert."""
+        return self._reading.text()
+
+    def _show_reading(self) -> None:
+        if self._cell is None or self._order is None or not self._model or not self._history:
+            self._reading.setText(_HINT)
+            return
+        row, place = self._cell
+        expert = int(self._order[row, place])
+        self._reading.setText(cell_words(self._model, self._history.sample, row, expert))
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.PaletteChange:
+            self._apply_theme()
+
+    def _apply_theme(self) -> None:
+        colours = plot_colours(self.palette()).tiers
+        table = np.zeros((COLOUR_STEPS, 3), np.uint8)
+        table[: len(colours)] = [pg.mkColor(colour).getRgb()[:3] for colour in colours]
+        self._place.set_colours(table)
+        self._tier_legend.setText(swatches_html(list(zip(colours, TIER_WORDS.values(), strict=True))))
+
+
+def _wrapped_label(name: str) -> QLabel:
+    label = QLabel()
+    label.setWordWrap(True)
+    label.setAccessibleName(name)
+    return label

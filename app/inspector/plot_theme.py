@@ -1,0 +1,99 @@
+"""Colours and fonts of the plots, from the window's palette; safe for colour-blind eyes (Okabe-Ito)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pyqtgraph as pg
+from PySide6.QtGui import QColor, QFont, QPalette
+
+from engine.events import TtftPhases
+from engine.placement.tier import Tier
+
+TIER_WORDS = {
+    Tier.DISK: "on disk only",
+    Tier.HOST_WINDOW: "RAM window",
+    Tier.HOST_POOL: "RAM pool",
+    Tier.VRAM: "VRAM",
+}
+# fields of TtftPhases in the order they happen
+PHASE_WORDS = {
+    "queue_ns": "queue",
+    "load_ns": "load",
+    "initialise_ns": "initialise",
+    "warm_up_ns": "warm-up",
+    "template_ns": "template",
+    "prefill_ns": "prefill",
+    "first_decode_ns": "first decode",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PlotColours:
+    """Named colours as #rrggbb for one brightness of the window."""
+
+    prefill: str
+    decode: str
+    disk: str
+    wait: str
+    tiers: tuple[str, ...]
+    phases: tuple[str, ...]
+
+
+_LIGHT = PlotColours(
+    prefill="#0072b2",
+    decode="#d55e00",
+    disk="#007a5a",
+    wait="#a8387f",
+    tiers=("#d0d0d0", "#e69f00", "#0072b2", "#a8387f"),
+    phases=("#8c8c8c", "#0072b2", "#56b4e9", "#e69f00", "#c4b000", "#009e73", "#d55e00"),
+)
+_DARK = PlotColours(
+    prefill="#56b4e9",
+    decode="#f0a03c",
+    disk="#2fc79a",
+    wait="#e58cc0",
+    tiers=("#4a4a4a", "#e69f00", "#56b4e9", "#f0a6d2"),
+    phases=("#9a9a9a", "#3a94d0", "#8fd0f5", "#e69f00", "#f0e442", "#1fb58a", "#f07f3c"),
+)
+
+
+def is_dark(palette: QPalette) -> bool:
+    """Whether text is lighter than what it stands on."""
+    return palette.color(QPalette.ColorRole.Text).lightness() > base_colour(palette).lightness()
+
+
+def base_colour(palette: QPalette) -> QColor:
+    return palette.color(QPalette.ColorRole.Base)
+
+
+def plot_colours(palette: QPalette) -> PlotColours:
+    """The colour set that is legible on this palette's base."""
+    return _DARK if is_dark(palette) else _LIGHT
+
+
+def apply_axes_theme(plot_item: pg.PlotItem, palette: QPalette, font: QFont) -> None:
+    """Colour and size the axes of one pyqtgraph PlotItem."""
+    text = palette.color(QPalette.ColorRole.Text)
+    for side in ("left", "bottom"):
+        axis = plot_item.getAxis(side)
+        axis.setPen(text)
+        axis.setTextPen(text)
+        axis.setTickFont(font)
+        axis.setStyle(hideOverlappingLabels=False)
+        axis.label.setFont(font)
+        axis.showLabel(axis.label.isVisible())
+
+
+def swatches_html(entries: Sequence[tuple[str, str]], sign: str = "■") -> str:
+    """A legend in words: (colour, text) pairs as rich text that wraps."""
+    return "&nbsp;&nbsp; ".join(
+        f'<span style="color:{colour}">{sign}</span>&nbsp;{text.replace(" ", "&nbsp;")}'
+        for colour, text in entries
+    )
+
+
+def phase_values_ns(ttft: TtftPhases) -> list[int]:
+    """Nanoseconds per phase in the order of PHASE_WORDS."""
+    return [int(getattr(ttft, name)) for name in PHASE_WORDS]
