@@ -56,7 +56,7 @@ def test_usage_is_the_difference_of_the_counters() -> None:
 
 
 def test_phases_add_up_to_the_measured_time() -> None:
-    backend = ScriptedBackend("日".encode())
+    backend = ScriptedBackend("日later".encode())
     session = _session(backend)
     first_text_ns: list[int] = []
 
