@@ -24,7 +24,7 @@ from engine.events import Counters, ExpertsSampled, LoadPhase, ModelInfo
 
 # Waiting in slices keeps every wait cancellable.
 _SLICE_SECONDS = 0.01
-_LOAD_STEPS = 100
+_LOAD_REPORTS_PER_SECOND = 20
 _TEMPLATE = (
     "{{ bos_token }}{% for m in messages %}<{{ m.role }}>\n{{ m.content }}<|end|>\n{% endfor %}"
     "{% if add_generation_prompt %}<assistant>\n{% endif %}"
@@ -94,13 +94,14 @@ class FakeBackend:
 
     def _read_dense(self, report: Callable[[LoadReport], None], cancel: CancelToken) -> None:
         script = self._script
-        for step in range(_LOAD_STEPS + 1):
-            done = script.dense_bytes * step // _LOAD_STEPS
+        steps = 2 + int(script.load_seconds * _LOAD_REPORTS_PER_SECOND)
+        for step in range(steps + 1):
+            done = script.dense_bytes * step // steps
             report(LoadReport(LoadPhase.DENSE_READ, done, script.dense_bytes))
-            if script.load_failure is not None and step == _LOAD_STEPS // 2:
+            if script.load_failure is not None and step == steps // 2:
                 raise script.load_failure
-            if step < _LOAD_STEPS:
-                self._wait(script.load_seconds / _LOAD_STEPS, cancel)
+            if step < steps:
+                self._wait(script.load_seconds / steps, cancel)
 
     def _initialise(self, report: Callable[[LoadReport], None], cancel: CancelToken) -> None:
         phases = (LoadPhase.CONTEXT, LoadPhase.SLOTS, LoadPhase.FIRST_GRAPH)
@@ -114,7 +115,8 @@ class FakeBackend:
         self._info = info
         self._has_failed = False
         self._counters = Counters(
-            bytes_read=script.dense_bytes, bytes_by_reason={"dense": script.dense_bytes}
+            bytes_read=script.dense_bytes,
+            bytes_by_reason={"dense": script.dense_bytes, "miss": 0, "stream": 0},
         )
         if info.slot_classes:
             slots = info.slot_classes[0]
@@ -203,10 +205,11 @@ class FakeBackend:
         cancel.check()
         self._fail_if_due(is_prefill)
         start_ns = self._clock()
-        outcome = UnitOutcome(0, 0, 0)
+        outcome = UnitOutcome()
         if self._residency is not None:
             outcome = self._residency.run_unit(n_tokens, is_prefill)
-        read_seconds = outcome.misses * self._script.expert_bytes / self._script.disk_bytes_per_second
+        read_bytes = (outcome.misses + outcome.streamed) * self._script.expert_bytes
+        read_seconds = read_bytes / self._script.disk_bytes_per_second
         if is_prefill:
             compute_seconds = n_tokens * self._script.prefill_token_seconds
             # reads for the next layer run beside the computation: only what outlasts it is waited for
@@ -241,10 +244,12 @@ class FakeBackend:
         disk_seconds: tuple[float, float],
     ) -> None:
         busy_ns, wait_ns = (min(elapsed_ns, int(seconds * 1e9)) for seconds in disk_seconds)
-        bytes_read = outcome.misses * self._script.expert_bytes
-        reason = "stream" if is_prefill else "miss"
         old = self._counters
-        by_reason = {**old.bytes_by_reason, reason: old.bytes_by_reason.get(reason, 0) + bytes_read}
+        by_reason = {
+            **old.bytes_by_reason,
+            "miss": old.bytes_by_reason["miss"] + outcome.misses * self._script.expert_bytes,
+            "stream": old.bytes_by_reason["stream"] + outcome.streamed * self._script.expert_bytes,
+        }
         self._counters = dataclasses.replace(
             old,
             prefill_tokens=old.prefill_tokens + n_tokens * is_prefill,
@@ -254,11 +259,12 @@ class FakeBackend:
             disk_wait_prefill_ns=old.disk_wait_prefill_ns + wait_ns * is_prefill,
             disk_wait_decode_ns=old.disk_wait_decode_ns + wait_ns * (not is_prefill),
             disk_busy_ns=old.disk_busy_ns + busy_ns,
-            bytes_read=old.bytes_read + bytes_read,
+            bytes_read=sum(by_reason.values()),
             bytes_by_reason=by_reason,
             expert_requests=old.expert_requests + outcome.requests,
             expert_misses=old.expert_misses + outcome.misses,
-            expert_streamed=old.expert_streamed + outcome.misses * is_prefill,
+            expert_streamed=old.expert_streamed + outcome.streamed,
+            expert_streamed_used=old.expert_streamed_used + outcome.streamed,
             evictions=old.evictions + outcome.evictions,
             passes=old.passes + 1,
         )

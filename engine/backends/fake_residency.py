@@ -18,11 +18,12 @@ DISK, WINDOW, POOL = 0, 1, 2
 
 @dataclass(frozen=True, slots=True)
 class UnitOutcome:
-    """What one unit asked of memory: picks, experts that had to be read, and experts thrown out for them."""
+    """What one unit asked of memory, counted as in `Counters`: distinct experts per layer."""
 
-    requests: int
-    misses: int
-    evictions: int
+    requests: int = 0
+    misses: int = 0
+    streamed: int = 0
+    evictions: int = 0
 
 
 class FakeResidency:
@@ -55,19 +56,25 @@ class FakeResidency:
         self._pass = 0
 
     def run_unit(self, n_tokens: int, is_prefill: bool) -> UnitOutcome:
-        """Route `n_tokens` through all layers and bring in what is missing."""
+        """Route `n_tokens` through all layers and bring in what is missing.
+
+        In prefill the first layer misses; the others' experts are streamed while the layer before computes.
+        """
         self._pass += 1
-        picks = self._picks(n_tokens)
         uses = self._prefill_uses if is_prefill else self._decode_uses
-        misses = evictions = 0
-        for layer, experts in enumerate(picks):
+        requests = misses = streamed = evictions = 0
+        for layer, experts in enumerate(self._picks(n_tokens)):
             np.add.at(uses[layer], experts, 1)
             needed = np.unique(experts)
             self._last_use[layer, needed] = self._pass
-            for expert in needed[self._tiers[layer, needed] == DISK]:
-                misses += 1
-                evictions += self._bring_in(layer, int(expert))
-        return UnitOutcome(int(picks.size), misses, evictions)
+            missing = needed[self._tiers[layer, needed] == DISK]
+            evictions += sum(self._bring_in(layer, int(expert)) for expert in missing)
+            requests += len(needed)
+            if is_prefill and layer > 0:
+                streamed += len(missing)
+            else:
+                misses += len(missing)
+        return UnitOutcome(requests, misses, streamed, evictions)
 
     def sample(self) -> ExpertsSampled:
         """Copies of the state, read-only."""

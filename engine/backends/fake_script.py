@@ -67,7 +67,7 @@ class FakeScript:
     compute_bytes: int = 256 * MIB
     context_tokens: int = 8192
     unit_tokens: int = 64
-    zipf_exponent: float = 1.1
+    zipf_exponent: float = 1.5
     seed: int = 1
     load_seconds: float = 1.2
     initialise_seconds: float = 0.3
@@ -83,6 +83,10 @@ class FakeScript:
                 f"A pool of {self.pool_per_layer} experts does not fit between top-k {self.top_k} "
                 f"and {self.n_expert} experts.",
                 "Correct the script of the simulated model.",
+            )
+        if self.n_expert and self.window_slots < 1:
+            raise UsageError(
+                "The simulated model needs a window of at least one slot.", "Correct its script."
             )
 
     @property
