@@ -12,12 +12,19 @@ class AnswerSink:
     """A GenerationSink for one request; engine thread only, every call well under a millisecond."""
 
     def __init__(
-        self, request_id: int, context_tokens: int, emit: Callable[[Event], None], sampler: PassSampler
+        self,
+        request_id: int,
+        context_tokens: int,
+        emit: Callable[[Event], None],
+        sampler: PassSampler,
+        after_pass: Callable[[], None],
     ) -> None:
+        """`after_pass` is called last after every pass."""
         self._request_id = request_id
         self._context_tokens = context_tokens
         self._emit = emit
         self._sampler = sampler
+        self._after_pass = after_pass
 
     def started(self, prompt_tokens: int, cached_tokens: int) -> None:
         """The prompt is tokenised. Shows an empty bar at once: the first unit may take many seconds."""
@@ -52,3 +59,4 @@ class AnswerSink:
     def pass_done(self) -> None:
         """A pass is over."""
         self._sampler.pass_done(self._request_id)
+        self._after_pass()

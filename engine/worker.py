@@ -10,7 +10,7 @@ from engine.answer_sink import AnswerSink
 from engine.backends.base import CancelToken, InferenceBackend, LoadReport, LoadResult
 from engine.commands import Command, Generate, Load, Mailbox, cancelled_outcome
 from engine.config import LoadSettings
-from engine.errors import Cancelled, StateError, TemplateError, error_info
+from engine.errors import Cancelled, EngineError, StateError, TemplateError, error_info
 from engine.events import (
     EngineState,
     Event,
@@ -78,6 +78,10 @@ class Worker:
         # The interpreter joins this thread before it runs atexit hooks, so nobody can tell us but this.
         return not threading.main_thread().is_alive()
 
+    def _stop_if_exiting(self, token: CancelToken) -> None:
+        if self._is_exiting():
+            token.cancel()
+
     def _serve(self, command: Command, token: CancelToken) -> None:
         try:
             if isinstance(command, Load):
@@ -85,8 +89,7 @@ class Worker:
             elif isinstance(command, Generate):
                 self._generate(command, token)
             else:
-                self._free_model()
-                self._emit(ModelUnloaded(request_id=command.request_id))
+                self._free_model(command.request_id)
         except Cancelled:
             self._emit(cancelled_outcome(command))
         except Exception as error:  # noqa: BLE001 - the thread outlives every fault; it is reported
@@ -101,9 +104,7 @@ class Worker:
     # --- loading ------------------------------------------------------------------------------
 
     def _load(self, command: Load, token: CancelToken) -> None:
-        if self.model is not None:
-            self._free_model()
-            self._emit(ModelUnloaded(request_id=command.request_id))
+        self._free_model()
         self._enter(EngineState.LOADING, command.request_id)
         self._emit(LoadStarted(request_id=command.request_id, path=str(command.settings.path)))
         try:
@@ -137,8 +138,7 @@ class Worker:
 
         def report(progress: LoadReport) -> None:
             meter.report(progress.phase, progress.done_bytes, progress.total_bytes)
-            if self._is_exiting():
-                token.cancel()
+            self._stop_if_exiting(token)
 
         try:
             return backend.load(settings, report, token)
@@ -158,10 +158,14 @@ class Worker:
         self._session = ChatSession(backend, info, template, self._clock)
         return info
 
-    def _free_model(self) -> None:
+    def _free_model(self, request_id: int = 0) -> None:
+        """Free what is loaded and say so; with a `request_id` (an unload's) say so in any case."""
+        is_news = self.model is not None or request_id != 0
         self._session = self._sampler = self._load_span = self.model = None
         if self._backend is not None:
             self._backend.unload()
+        if is_news:
+            self._emit(ModelUnloaded(request_id=request_id))
 
     # --- answering ----------------------------------------------------------------------------
 
@@ -169,10 +173,26 @@ class Worker:
         if self._session is None or self._sampler is None or self.model is None:
             raise StateError("No model is loaded.", "Load a model, then send the message again.")
         self._enter(EngineState.GENERATING, command.request_id)
-        sink = AnswerSink(command.request_id, self.model.context_tokens, self._emit, self._sampler)
+        sink = AnswerSink(
+            command.request_id,
+            self.model.context_tokens,
+            self._emit,
+            self._sampler,
+            lambda: self._stop_if_exiting(token),
+        )
         wait = split_wait(command.queued_ns, self._clock(), self._load_span)
         load = (wait.load_ns, wait.initialise_ns)
-        result = self._session.answer(command.messages, command.sampling, sink, token, wait.queue_ns, load)
+        try:
+            result = self._session.answer(
+                command.messages, command.sampling, sink, token, wait.queue_ns, load
+            )
+        except EngineError:
+            self._sampler.finish(command.request_id)
+            raise
+        except Exception:
+            # nobody knows what an unforeseen fault left in the KV cache: re-use nothing of it
+            self._session.forget()
+            raise
         self._sampler.finish(command.request_id)
         self._emit(
             GenerationFinished(

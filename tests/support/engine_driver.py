@@ -49,7 +49,7 @@ class EngineDriver:
 
 
 def is_outcome(event: Event) -> bool:
-    """Whether the event ends a request (the ModelUnloaded of a replaced model does not)."""
+    """Whether the event is of a kind that ends a request."""
     return isinstance(event, _OUTCOMES)
 
 
