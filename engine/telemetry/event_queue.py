@@ -7,9 +7,11 @@ import threading
 from collections import deque
 from collections.abc import Callable
 
-from engine.events import METRIC_EVENTS, Event, TextDelta
+from engine.events import METRIC_EVENTS, Event, ExpertsSampled, TextDelta
 
 _METRICS_CAPACITY = 256
+# An ExpertsSampled of a large model takes more than half a megabyte.
+_EXPERTS_CAPACITY = 4
 # Below this backlog every TextDelta stays its own event; above it the consumer counts as slow.
 _MERGE_FROM_BACKLOG = 64
 # Merged texts stay short, so that a merge never copies much and memory grows with the text alone.
@@ -20,7 +22,8 @@ class EventQueue:
     """Events in `seq` order, from any thread to any thread; `put` never waits for a consumer.
 
     The lifecycle lane drops nothing, but merges adjacent text of one answer when the consumer is slow.
-    The metrics lane keeps the newest `metrics_capacity` events and counts what it drops.
+    The metrics lane keeps the newest `metrics_capacity` events, of them the newest four ExpertsSampled, and
+    counts what it drops.
     """
 
     def __init__(self, clock: Callable[[], int], metrics_capacity: int = _METRICS_CAPACITY) -> None:
@@ -62,9 +65,17 @@ class EventQueue:
             return self._condition.wait_for(lambda: len(self) > 0, timeout_seconds)
 
     def _put_metric(self, event: Event) -> None:
+        if isinstance(event, ExpertsSampled):
+            self._make_room_for_experts()
         if len(self._metrics) == self._metrics.maxlen:
             self._dropped_metrics += 1
         self._metrics.append(event)
+
+    def _make_room_for_experts(self) -> None:
+        places = [i for i, queued in enumerate(self._metrics) if isinstance(queued, ExpertsSampled)]
+        if len(places) == _EXPERTS_CAPACITY:
+            del self._metrics[places[0]]
+            self._dropped_metrics += 1
 
     def _put_lifecycle(self, event: Event) -> None:
         merged = self._merged_with_last(event)

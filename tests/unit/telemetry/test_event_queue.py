@@ -5,10 +5,19 @@ from __future__ import annotations
 import itertools
 import threading
 
+import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.events import Counters, CountersSampled, EngineState, Event, StateChanged, TextDelta
+from engine.events import (
+    Counters,
+    CountersSampled,
+    EngineState,
+    Event,
+    ExpertsSampled,
+    StateChanged,
+    TextDelta,
+)
 from engine.telemetry.event_queue import EventQueue
 
 STATE = StateChanged(state=EngineState.READY)
@@ -47,6 +56,27 @@ def test_metrics_keep_the_newest_and_count_the_dropped() -> None:
     kept = [event.counters.passes for event in queue.drain(100) if isinstance(event, CountersSampled)]
     assert kept == [7, 8, 9]
     assert queue.dropped_metrics == 7
+
+
+def test_only_the_newest_four_expert_samples_are_kept() -> None:
+    queue = new_queue(metrics_capacity=100)
+    grid = np.zeros((1, 1), np.int64)
+    for number in range(10):
+        queue.put(
+            ExpertsSampled(
+                request_id=number,
+                moe_layers=(0,),
+                prefill_uses=grid,
+                decode_uses=grid,
+                tiers=grid.astype(np.uint8),
+                last_use_pass=grid,
+            )
+        )
+        queue.put(COUNTERS)
+    drained = queue.drain(100)
+    assert [event.request_id for event in drained if isinstance(event, ExpertsSampled)] == [6, 7, 8, 9]
+    assert sum(isinstance(event, CountersSampled) for event in drained) == 10
+    assert queue.dropped_metrics == 6
 
 
 def test_text_stays_in_single_events_for_a_fast_consumer() -> None:
