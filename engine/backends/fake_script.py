@@ -17,8 +17,8 @@ stay in memory, every layer keeps a pool of its most used experts, and the rest 
 before it is needed. The map beside this text shows where every expert lives right now.
 
 What you wait for has a name, too. The time to the first token is split into phases: the queue, the load, \
-the template, the prefill with its disk waits, and the first decoded token. To see real figures, open a \
-model file with **Load model**; a GGUF file of a mixture-of-experts model shows the most.
+the template, the prefill with its disk waits, and the first decoded token. To see real figures, open \
+a GGUF file of a mixture-of-experts model.
 """
 _CODE = """\
 *This answer is simulated.* A short example, so that you can see how code looks here:
