@@ -37,6 +37,10 @@ def label_step(pixels_per_place: float, label_pixels: float) -> int:
 
 
 def tick_labels(labels: Sequence[int], first: float, last: float, step: int) -> list[tuple[float, str]]:
-    """(position, text) at the centre of every `step`-th visible place; place i spans i..i+1."""
+    """(position, text) at the centre of every `step`-th visible place; place i spans i..i+1.
+
+    Labels without gaps are chosen by their own value (5, 10, 15), others by place.
+    """
     begin, end = max(0, int(first)), min(len(labels), int(np.ceil(last)))
-    return [(i + 0.5, str(labels[i])) for i in range(begin, end) if i % step == 0]
+    shift = labels[0] if end and labels[-1] - labels[0] == len(labels) - 1 else 0
+    return [(i + 0.5, str(labels[i])) for i in range(begin, end) if (i + shift) % step == 0]

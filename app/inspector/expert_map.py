@@ -5,13 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pyqtgraph as pg
 from numpy.typing import NDArray
-from PySide6.QtCore import QEvent, QPointF, QRectF, Qt, Signal
+from PySide6.QtCore import QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QGraphicsRectItem, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGraphicsRectItem, QWidget
 
 from app.inspector.expert_grid import label_step, tick_labels
-from app.inspector.plot_theme import apply_axes_theme, base_colour
+from app.inspector.plot_frame import PlotFrame
+from app.inspector.plot_theme import PlotColours, apply_axes_theme
 
+MAP_TEXT_LINES = 11
 _STEPS = {
     Qt.Key.Key_Left: (0, -1),
     Qt.Key.Key_Right: (0, 1),
@@ -20,40 +22,38 @@ _STEPS = {
 }
 
 
-class ExpertMap(QWidget):
+class ExpertMap(PlotFrame):
     """Draws colour steps; emits the cell under the mouse or the arrow keys. Wheel and drag zoom and pan."""
 
     cell_pointed = Signal(int, int)  # row, column
 
     def __init__(self, name: str, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+        self._plot = pg.PlotWidget()
+        super().__init__(self._plot, MAP_TEXT_LINES, parent)
         self.setAccessibleName(name)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self._layers: tuple[int, ...] = ()
         self._layer_labels: tuple[str, ...] = ()
         self._columns = 0
         self._cell = (0, 0)
-        self._plot = pg.PlotWidget()
         self._plot.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._image = pg.ImageItem(axisOrder="row-major")
         self._cursor = QGraphicsRectItem()
         self._build_plot()
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(self._plot)
-        self._plot.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Ignored)
-        self._apply_theme()
+        self.update_theme()
 
     def _build_plot(self) -> None:
         item = self._plot.getPlotItem()
         item.setMenuEnabled(False)
         item.hideButtons()
         item.setLabel("left", "Layer")
+        item.getAxis("bottom").setStyle(hideOverlappingLabels=False)
         view = item.getViewBox()
         view.invertY(True)
         view.setDefaultPadding(0)
         view.addItem(self._image)
         view.addItem(self._cursor, ignoreBounds=True)
+        self._cursor.setPen(pg.mkPen("#ff3030", width=2, cosmetic=True))
         self._cursor.setVisible(False)
         view.sigRangeChanged.connect(self._place_ticks)
         view.sigResized.connect(self._place_ticks)
@@ -125,15 +125,6 @@ class ExpertMap(QWidget):
         self._cursor.setVisible(True)
         self.cell_pointed.emit(row, column)
 
-    def changeEvent(self, event: QEvent) -> None:
-        super().changeEvent(event)
-        if event.type() in (QEvent.Type.PaletteChange, QEvent.Type.FontChange):
-            self._apply_theme()
-
-    def _apply_theme(self) -> None:
-        palette = self.palette()
-        self._plot.setBackground(base_colour(palette))
-        apply_axes_theme(self._plot.getPlotItem(), palette, self.font())
-        self._cursor.setPen(pg.mkPen("#ff3030", width=2, cosmetic=True))
-        self.setMinimumHeight(self.fontMetrics().height() * 10)
+    def apply_theme(self, colours: PlotColours) -> None:
+        apply_axes_theme(self._plot.getPlotItem(), self.palette(), self.font())
         self._place_ticks()

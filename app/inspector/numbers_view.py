@@ -14,7 +14,7 @@ from engine.events import Counters, ModelInfo
 _REASON_WORDS = {
     "dense": "read for dense weights",
     "miss": "read for missing experts",
-    "stream": "read ahead (streamed)",
+    "stream": "read ahead of need",
 }
 
 
@@ -33,7 +33,7 @@ class NumbersView(QWidget):
     @property
     def texts(self) -> dict[str, str]:
         """Figure per name, of both tables."""
-        return {row[0]: row[1] for row in self._counters.texts + self._sizes.texts}
+        return {row[0]: row[1] for row in self._counters.rows + self._sizes.rows}
 
     def draw(self, store: TelemetryStore) -> None:
         """Show the newest counters."""
@@ -50,7 +50,8 @@ def counter_rows(counters: Counters | None) -> list[tuple[str, str]]:
         *((words, _size(reasons.get(reason))) for reason, words in _REASON_WORDS.items()),
         ("expert requests", count_text(c.expert_requests if c else None)),
         ("expert misses", count_text(c.expert_misses if c else None)),
-        ("experts streamed", count_text(c.expert_streamed if c else None)),
+        ("experts read ahead", count_text(c.expert_streamed if c else None)),
+        ("of them used", count_text(c.expert_streamed_used if c else None)),
         ("hit rate", percent_text(hit_share(c.expert_requests, c.expert_misses) if c else None)),
         ("evictions", count_text(c.evictions if c else None)),
         ("passes", count_text(c.passes if c else None)),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pyqtgraph as pg
-from PySide6.QtGui import QColor, QFont, QPalette
+from PySide6.QtGui import QFont, QPalette
 
 from engine.events import TtftPhases
 from engine.placement.tier import Tier
@@ -61,11 +61,8 @@ _DARK = PlotColours(
 
 def is_dark(palette: QPalette) -> bool:
     """Whether text is lighter than what it stands on."""
-    return palette.color(QPalette.ColorRole.Text).lightness() > base_colour(palette).lightness()
-
-
-def base_colour(palette: QPalette) -> QColor:
-    return palette.color(QPalette.ColorRole.Base)
+    text, base = (palette.color(role) for role in (QPalette.ColorRole.Text, QPalette.ColorRole.Base))
+    return text.lightness() > base.lightness()
 
 
 def plot_colours(palette: QPalette) -> PlotColours:
@@ -81,7 +78,6 @@ def apply_axes_theme(plot_item: pg.PlotItem, palette: QPalette, font: QFont) -> 
         axis.setPen(text)
         axis.setTextPen(text)
         axis.setTickFont(font)
-        axis.setStyle(hideOverlappingLabels=False)
         axis.label.setFont(font)
         axis.showLabel(axis.label.isVisible())
 

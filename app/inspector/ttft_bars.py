@@ -1,0 +1,68 @@
+"""Stacked horizontal bars of the phases before the first token, newest answer on top."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyqtgraph as pg
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QBrush, QColor
+from PySide6.QtWidgets import QWidget
+
+from app.inspector.plot_frame import PlotFrame
+from app.inspector.plot_theme import PHASE_WORDS, PlotColours, apply_axes_theme, phase_values_ns
+from app.telemetry_store import AnswerTiming
+
+FEWEST_PLACES = 4  # one bar alone would fill the plot
+_PREFILL_PLACE = list(PHASE_WORDS).index("prefill_ns")
+
+
+class TtftBars(PlotFrame):
+    """One bar per answer; the hatched part of prefill is the wait for the disk."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        self._plot = pg.PlotWidget()
+        super().__init__(self._plot, 14, parent)
+        self._plot.setAccessibleName("Time to first token of the last answers, by phase")
+        self._bars = [_empty_bars() for _ in PHASE_WORDS]
+        self._hatch = _empty_bars()
+        self._build_plot()
+        self.update_theme()
+
+    def _build_plot(self) -> None:
+        item = self._plot.getPlotItem()
+        item.setMenuEnabled(False)
+        item.hideButtons()
+        item.setMouseEnabled(x=False, y=False)
+        item.setLabel("bottom", "Time to first token", units="s")
+        item.setLabel("left", "Answer")
+        item.getViewBox().invertY(True)
+        for bars in (*self._bars, self._hatch):
+            item.addItem(bars)
+
+    def draw(self, answers: Sequence[AnswerTiming]) -> None:
+        """Show `answers`, the first on top; at least one."""
+        seconds = np.array([phase_values_ns(answer.ttft) for answer in answers]) / 1e9
+        ends = seconds.cumsum(axis=1)
+        places = np.arange(len(answers))
+        for phase, bars in enumerate(self._bars):
+            bars.setOpts(x0=ends[:, phase] - seconds[:, phase], width=seconds[:, phase], y=places, height=0.7)
+        waits = np.array([answer.ttft.prefill_disk_wait_ns for answer in answers]) / 1e9
+        prefill_start = ends[:, _PREFILL_PLACE] - seconds[:, _PREFILL_PLACE]
+        self._hatch.setOpts(x0=prefill_start, width=waits, y=places, height=0.7)
+        item = self._plot.getPlotItem()
+        item.setXRange(0, max(1e-3, float(ends.max()) * 1.03), padding=0)
+        item.setYRange(-0.5, max(FEWEST_PLACES, len(answers)) - 0.5, padding=0)
+        labels = [(float(i), f"#{answer.number}") for i, answer in enumerate(answers)]
+        item.getAxis("left").setTicks([labels])
+
+    def apply_theme(self, colours: PlotColours) -> None:
+        apply_axes_theme(self._plot.getPlotItem(), self.palette(), self.font())
+        for bars, colour in zip(self._bars, colours.phases, strict=True):
+            bars.setOpts(brush=QColor(colour), pen=None)
+        self._hatch.setOpts(brush=QBrush(QColor("black"), Qt.BrushStyle.BDiagPattern), pen=None)
+
+
+def _empty_bars() -> pg.BarGraphItem:
+    return pg.BarGraphItem(x0=[], y=[], width=[], height=0.7)
