@@ -23,10 +23,10 @@ class Engine:
     id. Commands run in the order they were given: a load waits for the answers queued before it.
 
     Each request ends with exactly one event: a load with ModelLoaded or RequestFailed, an unload with
-    ModelUnloaded, a generation with GenerationFinished or RequestFailed. A cancelled load fails with
-    kind "Cancelled"; a cancelled generation finishes with reason CANCELLED and the text so far, empty
-    if it never started. Loading frees the model before it, also if the new one then fails; that, and
-    closing, is told by a ModelUnloaded with request id 0.
+    ModelUnloaded or RequestFailed, a generation with GenerationFinished or RequestFailed. A cancelled
+    load fails with kind "Cancelled"; a cancelled generation finishes with reason CANCELLED and the text
+    so far, empty if it never started. Loading frees the model before it, also if the new one
+    then fails; that, and closing, is told by a ModelUnloaded with request id 0.
     """
 
     def __init__(
