@@ -13,6 +13,8 @@ Metadata = dict[str, int | float | bool]
 
 # DeepSeek's latent attention: ranks of the compressed query and key/value, and sizes per head
 _QUERY_RANK, _KEY_VALUE_RANK, _NOPE_DIM, _ROPE_DIM, _VALUE_DIM = 256, 256, 128, 64, 128
+# llama.cpp takes DeepSeek models of so many layers for the "lite" ones, whose queries are not compressed
+_LITE_LAYERS = (26, 27)
 _LEADING_DENSE_LAYERS = 1
 _DENSE_FF_FACTOR = 4  # a leading dense layer is as wide as several experts
 _SIGMOID_GATING = 2
@@ -163,9 +165,12 @@ def _attention(build: _Build, at: str) -> Iterator[TensorPlan]:
 
 def _latent_attention(build: _Build, at: str) -> Iterator[TensorPlan]:
     spec, heads = build.spec, build.spec.n_heads
-    yield build.weight(f"{at}attn_q_a", _QUERY_RANK, spec.n_embd)
-    yield build.ones(f"{at}attn_q_a_norm", _QUERY_RANK)
-    yield build.weight(f"{at}attn_q_b", heads * (_NOPE_DIM + _ROPE_DIM), _QUERY_RANK)
+    if spec.n_layer in _LITE_LAYERS:
+        yield build.weight(f"{at}attn_q", heads * (_NOPE_DIM + _ROPE_DIM), spec.n_embd)
+    else:
+        yield build.weight(f"{at}attn_q_a", _QUERY_RANK, spec.n_embd)
+        yield build.ones(f"{at}attn_q_a_norm", _QUERY_RANK)
+        yield build.weight(f"{at}attn_q_b", heads * (_NOPE_DIM + _ROPE_DIM), _QUERY_RANK)
     yield build.weight(f"{at}attn_kv_a_mqa", _KEY_VALUE_RANK + _ROPE_DIM, spec.n_embd)
     yield build.ones(f"{at}attn_kv_a_norm", _KEY_VALUE_RANK)
     yield build.weight(f"{at}attn_k_b", heads, _KEY_VALUE_RANK, _NOPE_DIM)

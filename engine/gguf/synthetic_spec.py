@@ -13,6 +13,8 @@ from engine.gguf.synthetic_blocks import block_type
 
 LAYOUTS = ("qwen3moe", "qwen2moe", "deepseek2", "deepseek2-merged", "gpt-oss", "llama")
 
+MAX_EXPERTS, MAX_LAYERS = 1024, 512  # fixed sizes of llama.cpp's tables
+
 
 @dataclass(frozen=True, slots=True)
 class SyntheticSpec:
@@ -57,10 +59,13 @@ class SyntheticSpec:
             "shards",
         ):
             self._require(getattr(self, name) > 0, f"{name} must be above 0")
+        for name in ("heads", "kv_heads", "seed"):
+            self._require(getattr(self, name) >= 0, f"{name} must be 0 or more")
+        for name, most in (("n_expert", MAX_EXPERTS), ("n_layer", MAX_LAYERS)):
+            self._require(getattr(self, name) <= most, f"llama.cpp takes at most {most} for {name}")
         self._require(self.top_k <= self.n_expert, "top_k can't exceed n_expert")
         # beyond this a single expert per layer would take almost every token
         self._require(0 <= self.skew <= 4, "skew must be between 0 and 4")
-        self._require(self.seed >= 0, "seed must be 0 or more")
         self._require(self.head_dim % 2 == 0, "head_dim must be even (positions rotate pairs)")
         self._require(self.n_heads % self.n_kv_heads == 0, "heads must be a multiple of kv_heads")
         for type_name in (self.expert_type, self.dense_type, *self.down_types):

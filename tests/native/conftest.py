@@ -1,0 +1,27 @@
+"""Tiny model files, written once per test session."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Protocol
+
+import pytest
+
+from tests.support.models import Field, tiny_model
+
+
+class TinyModels(Protocol):
+    """`tiny_models("qwen3moe", n_expert=8)`: path of a model that every test of the session shares."""
+
+    def __call__(self, layout: str, /, **overrides: Field) -> Path: ...
+
+
+@pytest.fixture(scope="session")
+def tiny_models(tmp_path_factory: pytest.TempPathFactory) -> TinyModels:
+    """Factory of shared models; tests must copy a file before they change it."""
+    directory = tmp_path_factory.mktemp("models")
+
+    def model(layout: str, /, **overrides: Field) -> Path:
+        return tiny_model(layout, directory, **overrides)
+
+    return model
