@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
+import time
 from collections.abc import Callable
 
 from engine.events import Event, GenerationStarted, PrefillProgress, TextDelta
 from engine.telemetry.pass_sampler import PassSampler
+
+_PROGRESS_GAP_NS = 100_000_000
 
 
 class AnswerSink:
@@ -18,6 +22,7 @@ class AnswerSink:
         emit: Callable[[Event], None],
         sampler: PassSampler,
         after_pass: Callable[[], None],
+        clock: Callable[[], int] = time.perf_counter_ns,
     ) -> None:
         """`after_pass` is called last after every pass."""
         self._request_id = request_id
@@ -25,6 +30,9 @@ class AnswerSink:
         self._emit = emit
         self._sampler = sampler
         self._after_pass = after_pass
+        self._clock = clock
+        self._progress: PrefillProgress | None = None
+        self._progress_due_ns = self._prefill_since_ns = 0
 
     def started(self, prompt_tokens: int, cached_tokens: int) -> None:
         """The prompt is tokenised. Shows an empty bar at once: the first unit may take many seconds."""
@@ -40,17 +48,34 @@ class AnswerSink:
 
     def prefill(self, done: int, total: int, cached: int, elapsed_ns: int) -> None:
         """One more unit is in the KV cache; the last one samples everything."""
+        self._prefill_since_ns = self._clock() - elapsed_ns
+        self._progress = PrefillProgress(
+            request_id=self._request_id,
+            done_tokens=done,
+            total_tokens=total,
+            cached_tokens=cached,
+            elapsed_ns=elapsed_ns,
+        )
+        self._emit(self._progress)
+        if done == total:
+            self._progress = None
+            self._sampler.finish(self._request_id)
+
+    def layer_done(self, layers_done: int, layers_total: int) -> None:
+        """Inside a unit of the prompt: say how far it is, and sample what is due."""
+        now = self._clock()
+        if self._progress is None or now < self._progress_due_ns:
+            return
+        self._progress_due_ns = now + _PROGRESS_GAP_NS
         self._emit(
-            PrefillProgress(
-                request_id=self._request_id,
-                done_tokens=done,
-                total_tokens=total,
-                cached_tokens=cached,
-                elapsed_ns=elapsed_ns,
+            dataclasses.replace(
+                self._progress,
+                elapsed_ns=now - self._prefill_since_ns,
+                layers_done=layers_done,
+                layers_total=layers_total,
             )
         )
-        if done == total:
-            self._sampler.finish(self._request_id)
+        self._sampler.pass_done(self._request_id)
 
     def text(self, delta: str, completion_tokens: int) -> None:
         """Whole characters to append."""

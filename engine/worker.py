@@ -179,9 +179,12 @@ class Worker:
             self._emit,
             self._sampler,
             lambda: self._stop_if_exiting(token),
+            self._clock,
         )
         wait = split_wait(command.queued_ns, self._clock(), self._load_span)
         load = (wait.load_ns, wait.initialise_ns)
+        if self._backend is not None:
+            self._backend.set_layer_listener(sink.layer_done)
         try:
             result = self._session.answer(
                 command.messages, command.sampling, sink, token, wait.queue_ns, load

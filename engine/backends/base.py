@@ -113,6 +113,12 @@ class InferenceBackend(Protocol):
         raises, and the KV cache holds exactly the tokens before `position`.
         """
 
+    def set_layer_listener(self, listener: Callable[[int, int], None] | None) -> None:
+        """During evaluate, call `listener(layers_done, layers)` now and then; it must return at once.
+
+        For progress inside a unit, which may take a minute. `counters` and `experts` may be read in it.
+        """
+
     def logits(self) -> NDArray[np.float32]:
         """Copy of the current logits, shape (n_vocab,)."""
 

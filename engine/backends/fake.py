@@ -169,6 +169,9 @@ class FakeBackend:
         if is_prefill:
             self._prompt_tokens, self._answer = len(self._kv), None
 
+    def set_layer_listener(self, listener: Callable[[int, int], None] | None) -> None:
+        """Never calls it: a simulated unit is short."""
+
     def logits(self) -> NDArray[np.float32]:
         """One clear winner: the token that the script says next."""
         logits = np.zeros(N_VOCAB, np.float32)

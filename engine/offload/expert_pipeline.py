@@ -91,7 +91,7 @@ class ExpertPipeline:
             for slot_class in self._classes:
                 for row in range(slot_class.table.n_row):
                     self._settle(slot_class, row, [key for key in slot_class.jobs if key[0] == row])
-        if self._statistics.end_pass(self._n_tokens, self._is_prefill):
+        if self._statistics.end_pass():
             for slot_class in self._classes:
                 slot_class.table.promote(_pool(slot_class.plan, self._is_prefill))
 
@@ -118,8 +118,9 @@ class ExpertPipeline:
             self.seen_layers.add(layer.index)
             ids[:] = 0  # computes on empty slots; the result is thrown away
             return
-        table = layer.slot_class.table
-        row = table.table[layer.row]
+        if not len(ids):
+            return
+        row = layer.slot_class.table.table[layer.row]
         picked = ids.copy()
         slots = row[picked]
         if layer.slot_class.plan.is_fully_resident and slots.min() >= 0:
@@ -127,9 +128,10 @@ class ExpertPipeline:
         else:
             waited_ns = self._bring(layer, picked)
             ids[:] = row[picked]
+        elapsed_ns = time.perf_counter_ns() - started_ns
+        self._statistics.layer_done(layer.index, picked, elapsed_ns, waited_ns)
         if self.on_layer is not None:
             self.on_layer(layer.index + 1, len(self._layers))
-        self._statistics.layer_done(layer.index, picked, time.perf_counter_ns() - started_ns, waited_ns)
 
     def _bring(self, layer: LayerSlots, picked: NDArray[np.int32]) -> int:
         """Make all picked experts usable and lease them; returns nanoseconds spent waiting."""
@@ -168,7 +170,8 @@ class ExpertPipeline:
     def _stream_next(self, layer: LayerSlots, wanted: Ids) -> None:
         """Let the disk work on the next layer while this one waits and computes."""
         following = layer.index + 1
-        if not self._is_prefetch_on or not self._is_prefill or following >= len(self._layers):
+        # the last layer computes only the tokens whose logits are wanted: one, so nothing is certain there
+        if not self._is_prefetch_on or not self._is_prefill or following >= len(self._layers) - 1:
             return
         coming = self._layers[following]
         slot_class = coming.slot_class

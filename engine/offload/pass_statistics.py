@@ -26,14 +26,22 @@ class PassStatistics:
         self._note_heat = note_heat
         self._picked: list[tuple[int, NDArray[np.int32]]] = []
         self._streamed: dict[int, NDArray[np.int64]] = {}
-        self._wait_ns = 0
         self._decode_passes = 0
+        self._n_tokens, self._is_prefill = 0, False
+
+    def begin_pass(self, n_tokens: int, is_prefill: bool) -> None:
+        """What follows up to `end_pass` belongs to a pass of `n_tokens`."""
+        self._n_tokens, self._is_prefill = n_tokens, is_prefill
 
     def layer_done(self, layer_index: int, picked: NDArray[np.int32], callback_ns: int, wait_ns: int) -> None:
         """One layer was routed; `callback_ns` includes `wait_ns`."""
-        self._picked.append((layer_index, picked))
-        self._wait_ns += wait_ns
         self.callback_ns += callback_ns - wait_ns
+        if self._is_prefill:
+            self.wait_prefill_ns += wait_ns
+            self._fold(layer_index, picked)  # a unit may take a minute: let it be seen
+        else:
+            self.wait_decode_ns += wait_ns
+            self._picked.append((layer_index, picked))  # folding now would slow every layer of a token
 
     def misses(self, layer_index: int, wanted: NDArray[np.int64], n_missing: int) -> None:
         """A layer wants these experts, `n_missing` of them neither usable nor on their way."""
@@ -47,31 +55,28 @@ class PassStatistics:
         self.expert_streamed += len(experts)
         self._streamed[layer_index] = experts
 
-    def add_time(self, elapsed_ns: int, n_tokens: int, is_prefill: bool) -> None:
-        """A pass of `n_tokens` took `elapsed_ns` and succeeded."""
-        if is_prefill:
+    def add_time(self, elapsed_ns: int) -> None:
+        """The pass took `elapsed_ns` and succeeded."""
+        if self._is_prefill:
             self.prefill_ns += elapsed_ns
-            self.tokens_prefill += n_tokens
+            self.tokens_prefill += self._n_tokens
         else:
             self.decode_ns += elapsed_ns
-            self.tokens_decode += n_tokens
+            self.tokens_decode += self._n_tokens
 
-    def end_pass(self, n_tokens: int, is_prefill: bool) -> bool:
-        """Fold the pass into the totals; whether it is time to promote."""
-        self.passes += 1
-        n_expert = self.uses.shape[2]
+    def end_pass(self) -> bool:
+        """Fold what is left into the totals; whether it is time to promote."""
         for layer_index, picked in self._picked:
-            counts = np.bincount(picked.ravel(), minlength=n_expert)
-            self.uses[0 if is_prefill else 1, layer_index] += counts
-            self.last_use_pass[layer_index, counts > 0] = self.passes
-            self._note_heat(layer_index, counts, n_tokens)
-            self.expert_requests += int(np.count_nonzero(counts))
+            self._fold(layer_index, picked)
         self._picked.clear()
         self._streamed.clear()
-        if is_prefill:
-            self.wait_prefill_ns += self._wait_ns
-        else:
-            self.wait_decode_ns += self._wait_ns
-        self._wait_ns = 0
-        self._decode_passes = 0 if is_prefill else self._decode_passes + 1
-        return is_prefill or self._decode_passes % _DECODE_PASSES_PER_PROMOTION == 0
+        self.passes += 1
+        self._decode_passes = 0 if self._is_prefill else self._decode_passes + 1
+        return self._is_prefill or self._decode_passes % _DECODE_PASSES_PER_PROMOTION == 0
+
+    def _fold(self, layer_index: int, picked: NDArray[np.int32]) -> None:
+        counts = np.bincount(picked.ravel(), minlength=self.uses.shape[2])
+        self.uses[0 if self._is_prefill else 1, layer_index] += counts
+        self.last_use_pass[layer_index, counts > 0] = self.passes + 1
+        self.expert_requests += int(np.count_nonzero(counts))
+        self._note_heat(layer_index, counts, self._n_tokens)

@@ -137,7 +137,7 @@ class ReaderPool:
             self._busy_ns += time.perf_counter_ns() - self._busy_since_ns
 
     def _finish_part(self, job: ReadJob, got: int, error: EngineError | None) -> None:
-        self._bytes[job.reason] += got
+        self._bytes[job.reason.value] += got
         job.bytes_read += got
         if error is not None:
             self._errors += 1

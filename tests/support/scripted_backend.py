@@ -118,6 +118,9 @@ class ScriptedBackend:
             changed[name] = getattr(now, name) + increase
         self._counters = replace(now, **changed)  # type: ignore[arg-type] # all these fields are int
 
+    def set_layer_listener(self, listener: Callable[[int, int], None] | None) -> None:
+        """Scripted passes report no layers."""
+
     def logits(self) -> NDArray[np.float32]:
         return np.zeros(260, np.float32)
 

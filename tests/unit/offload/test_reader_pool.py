@@ -102,7 +102,7 @@ def test_unlinked_file_is_still_readable(weights: tuple[Path, bytes], target: Hu
 
 
 def test_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(DiskReadError, match="gone.gguf"):
+    with pytest.raises(DiskReadError, match=r"gone\.gguf"):
         WeightFiles((tmp_path / "gone.gguf",))
 
 

@@ -1,0 +1,95 @@
+"""From a memory budget for the whole process to what is left for expert slots."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from engine.config import MIB, LoadSettings, format_size
+from engine.errors import BudgetError
+from engine.gguf.expert_layout import ExpertLayout
+from engine.gguf.facts import ModelFacts
+from engine.hardware.memory import available_bytes, resident_bytes
+from engine.placement.placement_plan import (
+    AUTO_UNITS,
+    PlacementPlan,
+    PlacementRequest,
+    SlotClassSpec,
+    plan_placement,
+)
+
+DEFAULT_CONTEXT_TOKENS = 4096
+_SHARE_OF_AVAILABLE = 0.85  # the rest is for the desktop and the page cache
+_RESERVE_BYTES = 48 * MIB  # graph work buffers, Python objects, thread stacks
+
+
+@dataclass(frozen=True, slots=True)
+class LoadBudget:
+    """`program_bytes`: what the process took before loading; it counts against the budget."""
+
+    budget_bytes: int
+    program_bytes: int
+    dense_bytes: int
+    reserve_bytes: int
+    context_tokens: int
+    context_estimate_bytes: int
+    top_k: int
+
+    @classmethod
+    def measure(
+        cls, settings: LoadSettings, layout: ExpertLayout, facts: ModelFacts, bounce_bytes: int
+    ) -> LoadBudget:
+        """Take stock of the process and the machine now."""
+        program = resident_bytes()
+        budget = settings.ram_budget_bytes
+        if budget is None:
+            budget = program + int(_SHARE_OF_AVAILABLE * available_bytes())
+        context = settings.context_tokens or min(
+            DEFAULT_CONTEXT_TOKENS, facts.context_length or DEFAULT_CONTEXT_TOKENS
+        )
+        biases = sum(bias.tensor.size_bytes for layer in layout.layers for bias in layer.biases)
+        return cls(
+            budget_bytes=budget,
+            program_bytes=program,
+            dense_bytes=layout.dense_bytes + biases,
+            reserve_bytes=_RESERVE_BYTES + settings.reader_threads * bounce_bytes,
+            context_tokens=context,
+            context_estimate_bytes=_context_estimate_bytes(facts, context, settings.unit_tokens),
+            top_k=layout.top_k,
+        )
+
+    def plan(
+        self, classes: tuple[SlotClassSpec, ...], settings: LoadSettings, context_bytes: int
+    ) -> PlacementPlan:
+        """Slots for what is left beside a context of `context_bytes`; a BudgetError names the least need."""
+        left = self.left_for_slots_bytes(context_bytes)
+        least = sum(min(self.top_k, spec.n_expert) * spec.slot_bytes for spec in classes)
+        if left < least and settings.slots_per_class is None:
+            need = format_size(self.budget_bytes + least - left)
+            raise BudgetError(
+                f"A memory budget of {format_size(self.budget_bytes)} is too small for this model: it needs "
+                f"at least {need} ({format_size(self.dense_bytes)} dense weights, "
+                f"{format_size(context_bytes)} context of {self.context_tokens} tokens, "
+                f"{format_size(self.program_bytes)} program, {format_size(least)} experts of one token).",
+                "Raise the budget (--ram), or choose a smaller context (--ctx).",
+            )
+        request = PlacementRequest(
+            classes, self.top_k, left, settings.unit_tokens, settings.slots_per_class,
+            min(AUTO_UNITS[0], self.context_tokens),
+        )  # fmt: skip
+        return plan_placement(request)
+
+    def left_for_slots_bytes(self, context_bytes: int) -> int:
+        """Budget minus everything that is not a slot; may be negative."""
+        taken = self.program_bytes + self.dense_bytes + self.reserve_bytes + context_bytes
+        return self.budget_bytes - taken
+
+
+def _context_estimate_bytes(facts: ModelFacts, context_tokens: int, unit_tokens: int | None) -> int:
+    """KV cache plus compute buffers, before llama.cpp has said what it takes.
+
+    Per token of a unit, activations are a few dozen rows of the embedding width in float32; one row of
+    logits is kept. Measured after the context exists, so this only has to choose the unit sensibly.
+    """
+    unit = unit_tokens or AUTO_UNITS[0]
+    activations = unit * 4 * (24 * facts.n_embd + 4 * context_tokens)
+    return facts.kv_bytes_per_token * context_tokens + activations + 4 * facts.n_vocab

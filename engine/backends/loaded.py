@@ -1,0 +1,80 @@
+"""Everything that belongs to one loaded model, and how it is taken down."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.backends.base import LoadResult
+from engine.events import Counters, ExpertsSampled
+from engine.native.context import NativeContext
+from engine.native.model import NativeModel
+from engine.offload.expert_pipeline import ExpertPipeline, LayerSlots, SlotClass
+from engine.offload.pass_statistics import PassStatistics
+from engine.offload.reader_pool import ReaderPool
+
+
+@dataclass(slots=True, eq=False)
+class Loaded:
+    """Owned by the engine thread. A dense model has no pipeline; `resources` closes all, readers first."""
+
+    result: LoadResult
+    model: NativeModel
+    context: NativeContext
+    readers: ReaderPool
+    classes: list[SlotClass]
+    layers: list[LayerSlots]
+    pipeline: ExpertPipeline | None
+    statistics: PassStatistics
+    resources: ExitStack
+
+    def counters(self) -> Counters:
+        """Cumulative counters since load."""
+        statistics = self.statistics
+        bytes_by_reason, busy_ns, errors = self.readers.snapshot()
+        return Counters(
+            prefill_tokens=statistics.tokens_prefill,
+            decode_tokens=statistics.tokens_decode,
+            prefill_ns=statistics.prefill_ns,
+            decode_ns=statistics.decode_ns,
+            disk_wait_prefill_ns=statistics.wait_prefill_ns,
+            disk_wait_decode_ns=statistics.wait_decode_ns,
+            callback_ns=statistics.callback_ns,
+            disk_busy_ns=busy_ns,
+            bytes_read=sum(bytes_by_reason.values()),
+            bytes_by_reason=bytes_by_reason,
+            expert_requests=statistics.expert_requests,
+            expert_misses=statistics.expert_misses,
+            expert_streamed=statistics.expert_streamed,
+            expert_streamed_used=statistics.expert_streamed_used,
+            evictions=sum(slot_class.table.evictions for slot_class in self.classes),
+            passes=statistics.passes,
+            read_errors=errors,
+        )
+
+    def experts(self) -> ExpertsSampled | None:
+        """Per-expert detail as copies, or None for a dense model."""
+        if not self.layers:
+            return None
+        return ExpertsSampled(
+            moe_layers=tuple(layer.experts.layer for layer in self.layers),
+            prefill_uses=self.statistics.uses[0].copy(),
+            decode_uses=self.statistics.uses[1].copy(),
+            tiers=self._tiers(),
+            last_use_pass=self.statistics.last_use_pass.copy(),
+        )
+
+    def _tiers(self) -> NDArray[np.uint8]:
+        by_class = {id(slot_class): slot_class.table.tiers() for slot_class in self.classes}
+        tiers = np.zeros(self.statistics.uses.shape[1:], np.uint8)
+        for layer in self.layers:
+            row = by_class[id(layer.slot_class)][layer.row]
+            tiers[layer.index, : len(row)] = row
+        return tiers
+
+    def close(self) -> None:
+        """Stop the readers, free the memory; idempotent."""
+        self.resources.close()

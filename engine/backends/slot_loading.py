@@ -1,0 +1,270 @@
+"""Loading: inspect, map without reading, read the dense weights, make the context, hand out slots, probe."""
+
+from __future__ import annotations
+
+import ctypes as c
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.backends.base import CancelToken, LoadReport, LoadResult
+from engine.backends.load_budget import LoadBudget
+from engine.backends.loaded import Loaded
+from engine.backends.model_info import describe
+from engine.config import LoadSettings, usable_cores
+from engine.errors import UnsupportedModelError
+from engine.events import LoadPhase
+from engine.gguf.expert_layout import ExpertLayout, LayerExperts, expert_layout
+from engine.gguf.facts import ModelFacts, model_facts
+from engine.gguf.model_file import ModelFile
+from engine.gguf.reader import read_model
+from engine.hardware.memory import private_bytes
+from engine.native import tensor as native_tensor
+from engine.native.context import ContextSettings, NativeContext
+from engine.native.model import NativeModel
+from engine.offload.bias_store import BiasStore
+from engine.offload.dense_reader import CHUNK_BYTES, Destination, read_dense
+from engine.offload.expert_pipeline import ExpertPipeline, LayerSlots, SlotClass
+from engine.offload.pass_statistics import PassStatistics
+from engine.offload.reader_pool import ReaderPool
+from engine.offload.slot_arena import SlotArena, slot_bytes
+from engine.offload.weight_files import WeightFiles
+from engine.placement.placement_plan import ClassPlan, PlacementPlan, SlotClassSpec
+from engine.placement.slot_table import SlotTable
+from engine.placement.streaming import UseForecast
+
+_TOUCH_BYTES = 128 << 20
+_RAISED_FLAG = c.create_string_buffer(b"\x01")  # an abort flag that is always up
+
+
+def load_model(
+    settings: LoadSettings, report: Callable[[LoadReport], None], cancel: CancelToken, idle: CancelToken
+) -> Loaded:
+    """Load `settings.path`; on any error or cancel nothing stays behind. `idle`: flag between evaluations."""
+    with ExitStack() as stack:
+        return _Loader(settings, report, cancel, idle, stack).run()
+
+
+class _Loader:
+    """One load; the stack closes what was opened unless the load succeeds."""
+
+    def __init__(
+        self,
+        settings: LoadSettings,
+        report: Callable[[LoadReport], None],
+        cancel: CancelToken,
+        idle: CancelToken,
+        stack: ExitStack,
+    ) -> None:
+        self._settings, self._cancel, self._idle, self._stack = settings, cancel, idle, stack
+        self._send = report
+        self._started_ns = time.perf_counter_ns()
+        self._enter(LoadPhase.INSPECT)
+        self._file: ModelFile = read_model(settings.path)
+        self._layout: ExpertLayout = expert_layout(self._file)
+        self._facts: ModelFacts = model_facts(self._file, self._layout)
+
+    def run(self) -> Loaded:
+        slices = [t.slice_bytes for layer in self._layout.layers for t in layer.weights]
+        bounce_bytes = max([CHUNK_BYTES, *slices])
+        budget = LoadBudget.measure(self._settings, self._layout, self._facts, bounce_bytes)
+        classes = _classes(self._layout.layers)
+        first_plan = budget.plan(_specs(classes), self._settings, budget.context_estimate_bytes)
+
+        files = WeightFiles(tuple(shard.path for shard in self._file.shards))
+        self._stack.callback(files.close)
+        model = self._map()
+        layers = _used_layers(self._layout, self._facts.architecture, model)
+        biases = BiasStore(layers)
+        self._stack.callback(biases.close)
+        readers = ReaderPool(files, self._settings.reader_threads, bounce_bytes)
+        self._stack.callback(readers.close)
+        self._read_dense(model, biases, readers)
+        load_ns = time.perf_counter_ns() - self._started_ns
+
+        pipeline = ExpertPipeline(readers, self._settings.is_prefetch_on) if layers else None
+        context, context_bytes = self._open_context(model, budget, first_plan, pipeline)
+        classes = _classes(layers)
+        plan = budget.plan(_specs(classes), self._settings, context_bytes)
+        slot_classes = self._open_slots(classes, plan, readers)
+        layer_slots = _layer_slots(slot_classes, classes, biases)
+        _point_tensors(model, layer_slots)
+        statistics = PassStatistics(
+            len(layer_slots), max((layer.n_expert for layer in layers), default=0), _note_heat(layer_slots)
+        )
+        if pipeline is not None:
+            pipeline.attach(
+                layer_slots, statistics, lambda: context.set_abort_flag(c.addressof(_RAISED_FLAG))
+            )
+            self._probe(pipeline, context, layer_slots)
+        info = describe(
+            self._settings, self._facts, budget, plan, context.context_tokens, context_bytes, files.is_direct
+        )
+        result = LoadResult(info, load_ns, time.perf_counter_ns() - self._started_ns - load_ns)
+        return Loaded(
+            result,
+            model,
+            context,
+            readers,
+            slot_classes,
+            layer_slots,
+            pipeline,
+            statistics,
+            self._stack.pop_all(),
+        )
+
+    def _enter(self, phase: LoadPhase, done_bytes: int = 0, total_bytes: int = 0) -> None:
+        self._cancel.check()
+        self._send(LoadReport(phase, done_bytes, total_bytes))
+
+    def _map(self) -> NativeModel:
+        self._enter(LoadPhase.MAP)
+        path: Path = self._file.shards[0].path
+        model = NativeModel(path, lambda _: not self._cancel.is_cancelled, bool(self._layout.layers))
+        self._stack.callback(model.close)
+        return model
+
+    def _read_dense(self, model: NativeModel, biases: BiasStore, readers: ReaderPool) -> None:
+        by_name = {tensor.name: tensor for tensor in self._file.tensors}
+        destinations = [
+            Destination(by_name[name], native_tensor.data_of(address))
+            for name, address in model.dense.tensors.items()
+        ]
+        read_dense(
+            [*destinations, *biases.destinations()],
+            readers,
+            lambda done, total: self._enter(LoadPhase.DENSE_READ, done, total),
+            self._cancel.check,
+        )
+
+    def _open_context(
+        self, model: NativeModel, budget: LoadBudget, plan: PlacementPlan, pipeline: ExpertPipeline | None
+    ) -> tuple[NativeContext, int]:
+        """The context and the memory it took (KV, compute and output buffers)."""
+        self._enter(LoadPhase.CONTEXT)
+        settings = ContextSettings(
+            budget.context_tokens, plan.unit_tokens, self._settings.threads or usable_cores()
+        )
+        before = private_bytes()
+        on_node = pipeline.on_node if pipeline else None
+        context = NativeContext(model, settings, on_node, self._idle.address)
+        self._stack.callback(context.close)
+        return context, private_bytes() - before
+
+    def _open_slots(
+        self, classes: list[list[LayerExperts]], plan: PlacementPlan, readers: ReaderPool
+    ) -> list[SlotClass]:
+        slot_classes = []
+        total, done = plan.slots_bytes, 0
+        for layers, class_plan in zip(classes, plan.classes, strict=True):
+            slot_class = _slot_class(layers, class_plan, self._layout.top_k)
+            self._stack.callback(slot_class.arena.close)
+            step = max(1, _TOUCH_BYTES // class_plan.spec.slot_bytes)
+            for first in range(0, class_plan.slots, step):
+                self._enter(LoadPhase.SLOTS, done, total)
+                count = min(step, class_plan.slots - first)
+                slot_class.arena.touch(first, count)
+                done += count * class_plan.spec.slot_bytes
+            slot_classes.append(slot_class)
+        # closed first: no thread may write into an arena that is gone
+        self._stack.callback(readers.close)
+        return slot_classes
+
+    def _probe(self, pipeline: ExpertPipeline, context: NativeContext, layers: list[LayerSlots]) -> None:
+        """One throw-away token on empty slots: does this graph show the routing of every expert layer?"""
+        self._enter(LoadPhase.FIRST_GRAPH)
+        pipeline.is_probe = True
+        pipeline.begin_pass(1, False, self._cancel.check)
+        context.decode([0], 0, True)
+        if pipeline.error is not None:
+            raise pipeline.error
+        pipeline.is_probe = False
+        context.cut(0)
+        unseen = [layer.experts.layer for layer in layers if layer.index not in pipeline.seen_layers]
+        if unseen:
+            raise UnsupportedModelError(
+                f"“{self._facts.architecture}” does not show its routing in layer {unseen[0]} "
+                f"({len(unseen)} of {len(layers)} expert layers): its experts can't run from slots.",
+                "Run it with stock llama.cpp, or choose another model.",
+            )
+
+
+def _used_layers(layout: ExpertLayout, architecture: str, model: NativeModel) -> tuple[LayerExperts, ...]:
+    """Expert layers that llama.cpp really loaded (it skips multi-token-prediction layers)."""
+    used = []
+    for layer in layout.layers:
+        names = [t.tensor.name for t in (*layer.weights, *layer.biases)]
+        known = [name in model.experts.tensors for name in names]
+        if not any(known):
+            continue
+        if not all(known):
+            missing = names[known.index(False)]
+            raise UnsupportedModelError(
+                f"“{architecture}”: llama.cpp does not load {missing} of layer {layer.layer}.",
+                "The file does not fit this architecture; get another quantisation of the model.",
+            )
+        used.append(layer)
+    return tuple(used)
+
+
+def _classes(layers: tuple[LayerExperts, ...]) -> list[list[LayerExperts]]:
+    by_key: dict[tuple[object, ...], list[LayerExperts]] = {}
+    for layer in layers:
+        by_key.setdefault(layer.class_key, []).append(layer)
+    return list(by_key.values())
+
+
+def _specs(classes: list[list[LayerExperts]]) -> tuple[SlotClassSpec, ...]:
+    return tuple(
+        SlotClassSpec(tuple(layer.layer for layer in layers), layers[0].n_expert, slot_bytes(layers[0]))
+        for layers in classes
+    )
+
+
+def _slot_class(layers: list[LayerExperts], plan: ClassPlan, top_k: int) -> SlotClass:
+    n_expert = layers[0].n_expert
+    return SlotClass(
+        plan,
+        SlotArena(layers[0], plan.slots),
+        SlotTable(len(layers), n_expert, plan.slots),
+        UseForecast(len(layers), n_expert, top_k),
+        {},
+    )
+
+
+def _layer_slots(
+    slot_classes: list[SlotClass], classes: list[list[LayerExperts]], biases: BiasStore
+) -> list[LayerSlots]:
+    placed = [
+        (layer, row, slot_class)
+        for slot_class, layers in zip(slot_classes, classes, strict=True)
+        for row, layer in enumerate(layers)
+    ]
+    placed.sort(key=lambda item: item[0].layer)
+    return [
+        LayerSlots(index, row, layer, slot_class, biases.addresses(layer))
+        for index, (layer, row, slot_class) in enumerate(placed)
+    ]
+
+
+def _point_tensors(model: NativeModel, layers: list[LayerSlots]) -> None:
+    for layer in layers:
+        arena = layer.slot_class.arena
+        for index, weight in enumerate(layer.experts.weights):
+            address = model.experts.tensors[weight.tensor.name]
+            native_tensor.point_at_slots(address, 2, arena.weight_view(index, weight))
+        for index, bias in enumerate(layer.experts.biases):
+            address = model.experts.tensors[bias.tensor.name]
+            native_tensor.point_at_slots(address, 1, arena.bias_view(index))
+
+
+def _note_heat(layers: list[LayerSlots]) -> Callable[[int, NDArray[np.int64], int], None]:
+    def note(index: int, counts: NDArray[np.int64], n_tokens: int) -> None:
+        layer = layers[index]
+        layer.slot_class.table.note_uses(layer.row, counts[: layer.experts.n_expert], n_tokens)
+
+    return note
