@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QComboBox, QFormLayout, QLabel, QPushButton, QVBox
 
 from app.expert_history import ExpertHistory, HeatWindow, Phase
 from app.inspector.colour_bar import ColourBar
+from app.inspector.display_words import TIER_WORDS
 from app.inspector.expert_grid import COLOUR_STEPS, colour_indices, heat_order, id_order
 from app.inspector.expert_map import ExpertMap
 from app.inspector.expert_words import (
@@ -25,7 +26,7 @@ from app.inspector.expert_words import (
     window_words,
 )
 from app.inspector.notice_page import NoticePage
-from app.inspector.plot_theme import TIER_WORDS, plot_colours, swatches_html
+from app.inspector.plot_theme import plot_colours, swatches_html
 from app.telemetry_store import TelemetryStore
 from engine.events import ModelInfo
 

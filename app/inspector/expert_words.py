@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from app.expert_history import HALF_LIFE_SECONDS, ExpertHistory, HeatWindow, Phase, newest_pass
+from app.inspector.display_words import TIER_WORDS
 from app.inspector.figures import count_text
-from app.inspector.plot_theme import TIER_WORDS
 from app.telemetry_store import TelemetryStore
 from engine.config import format_size
 from engine.events import ExpertsSampled, ModelInfo

@@ -92,9 +92,14 @@ class InspectorDock(QDockWidget):
         """The sentence on the screen."""
         return self._verdict.text()
 
+    @property
+    def is_seen(self) -> bool:
+        """Whether any of it shows; behind another dock's tab Qt calls a dock visible, but shows nothing."""
+        return not self.visibleRegion().isEmpty() and not self.window().isMinimized()
+
     def refresh(self) -> None:
-        """Draw what changed since the last drawing; nothing while hidden or paused."""
-        if not self.isVisible() or self.window().isMinimized() or self._pause.isChecked():
+        """Draw what changed since the last drawing; nothing while unseen or paused."""
+        if not self.is_seen or self._pause.isChecked():
             return
         state = self._store.version, self._tabs.currentIndex()
         if state == self._drawn:

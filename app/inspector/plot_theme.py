@@ -8,26 +8,6 @@ from dataclasses import dataclass
 import pyqtgraph as pg
 from PySide6.QtGui import QFont, QPalette
 
-from engine.events import TtftPhases
-from engine.placement.tier import Tier
-
-TIER_WORDS = {
-    Tier.DISK: "on disk only",
-    Tier.HOST_WINDOW: "RAM window",
-    Tier.HOST_POOL: "RAM pool",
-    Tier.VRAM: "VRAM",
-}
-# fields of TtftPhases in the order they happen
-PHASE_WORDS = {
-    "queue_ns": "queue",
-    "load_ns": "load",
-    "initialise_ns": "initialise",
-    "warm_up_ns": "warm-up",
-    "template_ns": "template",
-    "prefill_ns": "prefill",
-    "first_decode_ns": "first decode",
-}
-
 
 @dataclass(frozen=True, slots=True)
 class PlotColours:
@@ -88,8 +68,3 @@ def swatches_html(entries: Sequence[tuple[str, str]], sign: str = "■") -> str:
         f'<span style="color:{colour}">{sign}</span>&nbsp;{text.replace(" ", "&nbsp;")}'
         for colour, text in entries
     )
-
-
-def phase_values_ns(ttft: TtftPhases) -> list[int]:
-    """Nanoseconds per phase in the order of PHASE_WORDS."""
-    return [int(getattr(ttft, name)) for name in PHASE_WORDS]

@@ -6,12 +6,13 @@ from PySide6.QtCore import QEvent
 from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 
 from app.counter_rates import WindowTotals, hit_share
+from app.inspector.display_words import TIER_WORDS
 from app.inspector.expert_words import missing_figures
 from app.inspector.figure_table import FigureTable
 from app.inspector.figures import UNKNOWN, count_text, percent_text, seconds_text
 from app.inspector.layer_bars import STACK, LayerBars
 from app.inspector.notice_page import NoticePage
-from app.inspector.plot_theme import TIER_WORDS, plot_colours, swatches_html
+from app.inspector.plot_theme import plot_colours, swatches_html
 from app.inspector.slot_figures import TierFigures, layer_figures, tier_figures
 from app.inspector.verdict import WINDOW_SECONDS
 from app.telemetry_store import TelemetryStore

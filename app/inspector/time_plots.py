@@ -35,7 +35,6 @@ class TimePlots(PlotFrame):
         plot.setMenuEnabled(False)
         plot.hideButtons()
         plot.setMouseEnabled(x=False, y=False)
-        plot.showGrid(x=True, y=True, alpha=0.2)
         plot.setLabel("left", title, units=units)
         plot.getAxis("left").enableAutoSIPrefix(units == "B/s")
         bottom = plot.getAxis("bottom")
@@ -65,10 +64,11 @@ class TimePlots(PlotFrame):
             apply_axes_theme(plot, self.palette(), self.font())
             # one width for all three, so that equal times stand above each other
             plot.getAxis("left").setWidth(metrics.horizontalAdvance("0,000") + int(1.5 * metrics.height()))
-        self._prefill_curve.setPen(pg.mkPen(colours.prefill, width=2))
-        self._decode_curve.setPen(pg.mkPen(colours.decode, width=2))
-        self._disk_curve.setPen(pg.mkPen(colours.disk, width=2))
-        self._wait_curve.setPen(pg.mkPen(colours.wait, width=2))
+        # one pixel wide: without OpenGL a wider line takes five times as long to draw
+        self._prefill_curve.setPen(pg.mkPen(colours.prefill))
+        self._decode_curve.setPen(pg.mkPen(colours.decode))
+        self._disk_curve.setPen(pg.mkPen(colours.disk))
+        self._wait_curve.setPen(pg.mkPen(colours.wait))
 
 
 def _top(values: NDArray[np.float64]) -> float:

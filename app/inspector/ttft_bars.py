@@ -10,8 +10,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QBrush, QColor
 from PySide6.QtWidgets import QWidget
 
+from app.inspector.display_words import PHASE_WORDS, phase_values_ns
 from app.inspector.plot_frame import PlotFrame
-from app.inspector.plot_theme import PHASE_WORDS, PlotColours, apply_axes_theme, phase_values_ns
+from app.inspector.plot_theme import PlotColours, apply_axes_theme
 from app.telemetry_store import AnswerTiming
 
 FEWEST_PLACES = 4  # one bar alone would fill the plot

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 
+from app.inspector.display_words import PHASE_WORDS, phase_values_ns
 from app.inspector.figures import milliseconds_text
 from app.inspector.notice_page import NoticePage
-from app.inspector.plot_theme import PHASE_WORDS, phase_values_ns, plot_colours
+from app.inspector.plot_theme import plot_colours
 from app.inspector.ttft_bars import TtftBars
 from app.telemetry_store import AnswerTiming, TelemetryStore
 
