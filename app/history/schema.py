@@ -1,0 +1,82 @@
+"""The tables, version by version. A released step is never edited; a new one is appended.
+
+Answers enter the trigram index when they end: re-indexing a long answer at every save would
+cost more than the save. Search reads the few streaming ones directly.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+
+Statements = tuple[str, ...]
+
+APPLICATION_ID = 0x454D4247  # "EMBG": tells our files from those of other programs
+
+_VERSION_1: Statements = (
+    """CREATE TABLE conversations (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        title TEXT NOT NULL,
+        created_at REAL NOT NULL,
+        updated_at REAL NOT NULL,
+        model_name TEXT NOT NULL DEFAULT '',
+        deleted_at REAL
+    )""",
+    "CREATE INDEX conversations_by_time ON conversations (updated_at)",
+    """CREATE TABLE messages (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        conversation_id INTEGER NOT NULL REFERENCES conversations (id) ON DELETE CASCADE,
+        role TEXT NOT NULL CHECK (role IN ('user', 'assistant')),
+        text TEXT NOT NULL,
+        status TEXT NOT NULL
+            CHECK (status IN ('streaming', 'complete', 'stopped', 'failed', 'interrupted')),
+        model_name TEXT NOT NULL DEFAULT '',
+        created_at REAL NOT NULL,
+        stats TEXT
+    )""",
+    "CREATE INDEX messages_by_conversation ON messages (conversation_id, id)",
+    "CREATE INDEX messages_streaming ON messages (id) WHERE status = 'streaming'",
+    """CREATE VIRTUAL TABLE message_index USING fts5 (
+        text, content = 'messages', content_rowid = 'id', tokenize = 'trigram'
+    )""",
+    """CREATE TRIGGER message_added AFTER INSERT ON messages WHEN new.status <> 'streaming' BEGIN
+        INSERT INTO message_index (rowid, text) VALUES (new.id, new.text);
+    END""",
+    """CREATE TRIGGER message_changed AFTER UPDATE OF text, status ON messages BEGIN
+        INSERT INTO message_index (message_index, rowid, text)
+            SELECT 'delete', old.id, old.text WHERE old.status <> 'streaming';
+        INSERT INTO message_index (rowid, text)
+            SELECT new.id, new.text WHERE new.status <> 'streaming';
+    END""",
+    """CREATE TRIGGER message_removed AFTER DELETE ON messages WHEN old.status <> 'streaming' BEGIN
+        INSERT INTO message_index (message_index, rowid, text) VALUES ('delete', old.id, old.text);
+    END""",
+    f"PRAGMA application_id = {APPLICATION_ID}",
+)
+
+SCHEMA_STEPS: tuple[Statements, ...] = (_VERSION_1,)
+REQUIRED_TABLES = frozenset({"conversations", "messages"})
+
+
+def stored_version(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def migrate(connection: sqlite3.Connection, steps: Sequence[Statements] = SCHEMA_STEPS) -> None:
+    """Bring the tables to version `len(steps)`: all steps in one transaction, or none.
+
+    The connection is in autocommit mode. Raises sqlite3.Error, with the file as it was.
+    """
+    version = stored_version(connection)
+    if version >= len(steps):
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        for statement in (each for step in steps[version:] for each in step):
+            connection.execute(statement)
+        connection.execute(f"PRAGMA user_version = {len(steps)}")
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
