@@ -126,6 +126,7 @@ class CounterRates:
         self._rate = np.zeros((capacity, 4), np.float64)
         self._rows = 0
         self._last: tuple[int, Counters] | None = None
+        self._window_begin = 0  # rows before this count belong to earlier work
         self.peak_bytes_per_second = 0.0
 
     def __len__(self) -> int:
@@ -134,9 +135,13 @@ class CounterRates:
     def restart(self) -> None:
         """Counting begins anew (another model): the next sample is a new zero line."""
         self._last = None
+        self._window_begin = self._rows
 
     def mark_idle_until(self, t_ns: int) -> None:
-        """Nothing ran since the last sample: close the gap with zeros so that it dilutes no rate."""
+        """Nothing ran since the last sample: close the gap with zeros and begin the window anew.
+
+        Otherwise the idle time would dilute the next rate and every share of the last seconds.
+        """
         if self._last is None or t_ns <= self._last[0]:
             return
         last_ns, counters = self._last
@@ -145,6 +150,7 @@ class CounterRates:
             last_ns += 1
         self._append(last_ns, t_ns, np.zeros(len(FIELDS), np.int64))
         self._last = t_ns, counters
+        self._window_begin = self._rows
 
     def add(self, t_ns: int, counters: Counters) -> None:
         """Take a sample; without time passed it is left to the next one, which covers both."""
@@ -194,10 +200,13 @@ class CounterRates:
         return series.last(span_seconds)
 
     def window(self, span_seconds: float) -> WindowTotals | None:
-        """Sums of the intervals that lie in the last `span_seconds` (at least the newest one)."""
-        if not self._rows:
+        """Sums of the intervals that lie in the last `span_seconds` (at least the newest one).
+
+        Only intervals since the last idle time or load count; None if there is none.
+        """
+        if self._rows == self._window_begin:
             return None
-        order = self._order()
+        order = self._order()[-(self._rows - self._window_begin) :]
         begin_ns = self._t_ns[order[-1]] - int(span_seconds * 1e9)
         first = min(int(np.searchsorted(self._start_ns[order], begin_ns)), len(order) - 1)
         rows = order[first:]

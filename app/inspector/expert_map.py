@@ -26,6 +26,7 @@ class ExpertMap(PlotFrame):
     """Draws colour steps; emits the cell under the mouse or the arrow keys. Wheel and drag zoom and pan."""
 
     cell_pointed = Signal(int, int)  # row, column
+    zoomed = Signal(QRectF)  # the part the user chose, in columns and rows
 
     def __init__(self, name: str, parent: QWidget | None = None) -> None:
         self._plot = pg.PlotWidget()
@@ -33,6 +34,7 @@ class ExpertMap(PlotFrame):
         self.setAccessibleName(name)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self._layers: tuple[int, ...] = ()
+        self._indices = np.zeros((0, 0), np.uint8)
         self._layer_labels: tuple[str, ...] = ()
         self._columns = 0
         self._cell = (0, 0)
@@ -57,6 +59,7 @@ class ExpertMap(PlotFrame):
         self._cursor.setVisible(False)
         view.sigRangeChanged.connect(self._place_ticks)
         view.sigResized.connect(self._place_ticks)
+        view.sigRangeChangedManually.connect(lambda _axes: self.zoomed.emit(view.viewRect()))
         self._plot.scene().sigMouseMoved.connect(self._point_at)
 
     @property
@@ -68,6 +71,11 @@ class ExpertMap(PlotFrame):
         """Labels at the rows that have room for one, top to bottom."""
         return self._layer_labels
 
+    @property
+    def indices(self) -> NDArray[np.uint8]:
+        """The colour steps on the screen, shape (layers, experts)."""
+        return self._indices
+
     def set_colours(self, table: NDArray[np.uint8]) -> None:
         """Colour per step, shape (256, 3)."""
         self._image.setLookupTable(table)
@@ -77,10 +85,12 @@ class ExpertMap(PlotFrame):
 
     def draw(self, indices: NDArray[np.uint8], layers: tuple[int, ...]) -> None:
         """Show colour steps, shape (layers, experts); another shape also resets the zoom."""
+        self._indices = indices
         self._image.setImage(indices, autoLevels=False, levels=(0, 255))
         if layers != self._layers or indices.shape[1] != self._columns:
             self._layers, self._columns = layers, indices.shape[1]
             self._cell = (0, 0)
+            self._cursor.setVisible(False)
             self.show_all()
 
     def show_all(self) -> None:
@@ -89,6 +99,16 @@ class ExpertMap(PlotFrame):
         self._view.setLimits(xMin=0, xMax=columns, yMin=0, yMax=rows, minXRange=1, minYRange=1)
         self._view.setRange(QRectF(0, 0, columns, rows), padding=0)
         self._place_ticks()
+
+    def show_part(self, part: QRectF) -> None:
+        """Zoom to `part`, in columns and rows."""
+        self._view.setRange(part, padding=0)
+
+    def mark_cell(self, row: int, column: int) -> None:
+        """Put the cursor there without telling anyone."""
+        self._cell = row, column
+        self._cursor.setRect(QRectF(column, row, 1, 1))
+        self._cursor.setVisible(True)
 
     def _place_ticks(self) -> None:
         item = self._plot.getPlotItem()
@@ -120,9 +140,7 @@ class ExpertMap(PlotFrame):
             row, column = min(max(row, 0), rows - 1), min(max(column, 0), self._columns - 1)
         if not (0 <= row < rows and 0 <= column < self._columns):
             return
-        self._cell = row, column
-        self._cursor.setRect(QRectF(column, row, 1, 1))
-        self._cursor.setVisible(True)
+        self.mark_cell(row, column)
         self.cell_pointed.emit(row, column)
 
     def apply_theme(self, colours: PlotColours) -> None:

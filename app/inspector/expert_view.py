@@ -53,8 +53,10 @@ class ExpertView(NoticePage):
         self._tier_legend = _wrapped_label("Legend of the residency map")
         self._reading = _wrapped_label("Figures of the chosen expert")
         self._build_layout()
-        for expert_map in (self._heat, self._place):
-            expert_map.cell_pointed.connect(self._read_cell)
+        for one, other in ((self._heat, self._place), (self._place, self._heat)):
+            one.cell_pointed.connect(self._read_cell)
+            one.cell_pointed.connect(other.mark_cell)
+            one.zoomed.connect(other.show_part)
         self._apply_theme()
 
     def _choice(self, name: str, choices: Mapping[str, Any]) -> QComboBox:
@@ -69,10 +71,10 @@ class ExpertView(NoticePage):
 
     def _build_layout(self) -> None:
         choices = QFormLayout()
-        choices.addRow("&Count", self._phase)
-        choices.addRow("O&ver", self._window)
-        choices.addRow("&Order", self._order_choice)
-        whole = QPushButton("Show &whole map")
+        choices.addRow("Count", self._phase)
+        choices.addRow("Over", self._window)
+        choices.addRow("Order", self._order_choice)
+        whole = QPushButton("Show whole map")
         whole.clicked.connect(self._heat.show_all)
         whole.clicked.connect(self._place.show_all)
         layout = QVBoxLayout(self.content)
@@ -118,6 +120,11 @@ class ExpertView(NoticePage):
     def _read_cell(self, row: int, place: int) -> None:
         self._cell = row, place
         self._show_reading()
+
+    @property
+    def scale_words(self) -> str:
+        """What the colours count, and their range."""
+        return self._scale.words
 
     @property
     def reading(self) -> str:

@@ -47,7 +47,7 @@ class InspectorDock(QDockWidget):
         self._verdict = QLabel()
         self._verdict.setWordWrap(True)
         self._verdict.setAccessibleName("What the engine waits for")
-        self._pause = QPushButton("&Pause")
+        self._pause = QPushButton("Pause")
         self._pause.setCheckable(True)
         self._pause.setToolTip("Keep the picture as it is; the engine goes on.")
         self._tabs = QTabWidget()
@@ -61,13 +61,13 @@ class InspectorDock(QDockWidget):
     def _add_views(self) -> None:
         self._experts, self._slots, self._times = ExpertView(), SlotsView(), TimeView()
         self._ttft, self._numbers = TtftView(), NumbersView()
-        self._add_view("E&xperts", self._experts, self._experts)
-        self._add_view("&Slots", self._slots, self._slots)
-        self._add_view("&Time", self._times, self._times)
-        self._add_view("&First token", self._ttft, self._ttft)
-        self._add_view("&Numbers", self._numbers, self._numbers)
+        self._add_view("Experts", self._experts, self._experts)
+        self._add_view("Slots", self._slots, self._slots)
+        self._add_view("Time", self._times, self._times)
+        self._add_view("First token", self._ttft, self._ttft)
+        self._add_view("Numbers", self._numbers, self._numbers)
         self._tabs.currentChanged.connect(self.refresh)
-        self._pause.toggled.connect(self._set_paused)
+        self._pause.toggled.connect(self._pause_toggled)
 
     def _add_view(self, title: str, view: View, widget: QWidget) -> None:
         area = QScrollArea()
@@ -97,6 +97,11 @@ class InspectorDock(QDockWidget):
         """Whether any of it shows; behind another dock's tab Qt calls a dock visible, but shows nothing."""
         return not self.visibleRegion().isEmpty() and not self.window().isMinimized()
 
+    @property
+    def is_refreshing(self) -> bool:
+        """Whether the timer runs."""
+        return self._timer.isActive()
+
     def refresh(self) -> None:
         """Draw what changed since the last drawing; nothing while unseen or paused."""
         if not self.is_seen or self._pause.isChecked():
@@ -123,8 +128,12 @@ class InspectorDock(QDockWidget):
         self._verdict.setToolTip(found.rule)
         self._verdict.setAccessibleDescription(found.rule)
 
-    def _set_paused(self, is_paused: bool) -> None:
-        self._pause.setText("&Resume" if is_paused else "&Pause")
+    def set_paused(self, is_paused: bool) -> None:
+        """Keep the picture as it is, or go on; the engine is not touched."""
+        self._pause.setChecked(is_paused)
+
+    def _pause_toggled(self, is_paused: bool) -> None:
+        self._pause.setText("Resume" if is_paused else "Pause")
         self.refresh()
 
     def showEvent(self, event: QShowEvent) -> None:

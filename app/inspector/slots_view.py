@@ -40,7 +40,7 @@ class SlotsView(NoticePage):
         self._apply_theme()
 
     @property
-    def table_texts(self) -> tuple[tuple[str, ...], ...]:
+    def table_rows(self) -> tuple[tuple[str, ...], ...]:
         return self._table.rows
 
     @property

@@ -94,6 +94,20 @@ def test_idle_time_dilutes_no_rate() -> None:
     assert series.t_ns.tolist() == [SECOND + 1, 100 * SECOND, 101 * SECOND]
 
 
+def test_a_window_never_reaches_back_over_idle_time() -> None:
+    rates = CounterRates()
+    rates.add(1 * SECOND, Counters())
+    rates.add(2 * SECOND, Counters(disk_wait_decode_ns=SECOND))
+    rates.mark_idle_until(4 * SECOND)
+    assert rates.window(5) is None
+    rates.add(5 * SECOND, Counters(disk_wait_decode_ns=SECOND + SECOND // 2))
+    window = rates.window(5)
+    assert window is not None
+    assert (window.span_ns, window.disk_wait_share) == (SECOND, 0.5)
+    rates.restart()
+    assert rates.window(5) is None
+
+
 def test_a_long_unit_is_drawn_over_the_time_it_took() -> None:
     """Tokens are counted when the unit ends: 16 tokens in 4 s are 4 tok/s all along, not a peak."""
     rates = CounterRates()

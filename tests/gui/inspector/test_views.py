@@ -1,0 +1,261 @@
+"""What the tabs show for scripted events."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QRectF, Qt
+from PySide6.QtGui import QColor, QPalette
+from PySide6.QtWidgets import QComboBox
+from pytestqt.qtbot import QtBot
+
+from app.inspector.expert_map import ExpertMap
+from app.inspector.expert_view import ExpertView
+from app.inspector.numbers_view import NumbersView
+from app.inspector.slots_view import SlotsView
+from app.inspector.time_view import TimeView
+from app.inspector.ttft_view import TtftView
+from app.telemetry_store import TelemetryStore
+from engine.events import Counters, CountersSampled, TtftPhases
+from tests.support.telemetry_events import (
+    answer_event,
+    counters_event,
+    experts_event,
+    load_events,
+    model_info,
+)
+
+
+def store_with_experts() -> TelemetryStore:
+    store = TelemetryStore()
+    uses = np.zeros((3, 8), np.int64)
+    uses[1, 5] = 40
+    uses[1, 2] = 7
+    tiers = np.zeros((3, 8), np.uint8)
+    tiers[1, 5] = 2
+    store.apply(load_events(model_info()))
+    store.apply([experts_event(1, uses.tolist(), tiers=tiers.tolist(), last_pass=(uses > 0).tolist())])
+    return store
+
+
+def maps_of(view: ExpertView) -> list[ExpertMap]:
+    return view.findChildren(ExpertMap)
+
+
+def choose(view: ExpertView, name: str, words: str) -> None:
+    box = next(b for b in view.findChildren(QComboBox) if b.accessibleName() == name)
+    box.setCurrentText(words)
+
+
+def test_pointing_at_a_cell_reads_the_counters(qtbot: QtBot) -> None:
+    view = ExpertView()
+    qtbot.addWidget(view)
+    store = store_with_experts()
+    view.draw(store)
+    maps_of(view)[0].cell_pointed.emit(1, 5)
+    assert view.reading == (
+        "Layer 4, expert 5: RAM pool, 977 KiB. 40 uses in prefill, 0 in decode; last used in pass 1 of 1."
+    )
+    store.apply([experts_event(2, [[0] * 8, [0, 0, 7, 0, 0, 41, 0, 0], [0] * 8])])
+    view.draw(store)
+    assert "41 uses in prefill" in view.reading
+
+
+def test_order_by_uses_moves_the_hottest_to_the_left(qtbot: QtBot) -> None:
+    view = ExpertView()
+    qtbot.addWidget(view)
+    view.draw(store_with_experts())
+    choose(view, "Order of experts", "By uses, per layer")
+    maps_of(view)[1].cell_pointed.emit(1, 0)
+    assert view.reading.startswith("Layer 4, expert 5: RAM pool")
+    maps_of(view)[1].cell_pointed.emit(1, 1)
+    assert view.reading.startswith("Layer 4, expert 2: on disk only")
+
+
+def test_colours_follow_the_chosen_phase(qtbot: QtBot) -> None:
+    view = ExpertView()
+    qtbot.addWidget(view)
+    view.draw(store_with_experts())
+    choose(view, "Time counted", "Since the model was loaded")
+    assert view.scale_words == "Uses since the model was loaded: 0 to 40"
+    assert maps_of(view)[0].indices[1].tolist() == [0, 0, 45, 0, 0, 255, 0, 0]  # ceil(7 x 255 / 40) = 45
+    choose(view, "Phase counted", "Decode")
+    assert view.scale_words == "Uses since the model was loaded: 0 to 0"
+    assert not maps_of(view)[0].indices.any()
+
+
+def test_arrow_keys_move_the_cell(qtbot: QtBot) -> None:
+    view = ExpertView()
+    qtbot.addWidget(view)
+    view.draw(store_with_experts())
+    heat = maps_of(view)[0]
+    for key in (Qt.Key.Key_Down, Qt.Key.Key_Right, Qt.Key.Key_Right, Qt.Key.Key_Up, Qt.Key.Key_Up):
+        qtbot.keyClick(heat, key)
+    assert view.reading.startswith("Layer 3, expert 2:")
+
+
+@pytest.mark.parametrize(("layers", "experts"), [(1, 8), (48, 128), (94, 512)])
+def test_rows_carry_real_layer_numbers_at_any_size(qtbot: QtBot, layers: int, experts: int) -> None:
+    view = ExpertView()
+    qtbot.addWidget(view)
+    view.resize(380, 600)
+    view.show()
+    numbers = tuple(range(3, 3 + layers))
+    store = TelemetryStore()
+    store.apply(load_events(model_info(numbers, experts)))
+    store.apply([experts_event(1, np.ones((layers, experts), np.int64).tolist())])
+    view.draw(store)
+    labels = [int(text) for text in maps_of(view)[0].layer_labels]
+    assert labels
+    assert set(labels) <= set(numbers)
+    assert len({b - a for a, b in pairwise(labels)}) <= 1
+
+
+def test_a_dense_model_and_then_one_with_another_shape(qtbot: QtBot) -> None:
+    experts, slots = ExpertView(), SlotsView()
+    qtbot.addWidget(experts)
+    qtbot.addWidget(slots)
+    store = store_with_experts()
+    for view in (experts, slots):
+        view.draw(store)
+        assert view.notice == ""
+    maps_of(experts)[0].cell_pointed.emit(2, 7)
+    store.apply(load_events(model_info(())))
+    for view in (experts, slots):
+        view.draw(store)
+        assert "is a dense model" in view.notice
+    store.apply([*load_events(model_info((9,), 4)), experts_event(5, [[1, 2, 3, 4]], moe_layers=(9,))])
+    for view in (experts, slots):
+        view.draw(store)
+        assert view.notice == ""
+    assert maps_of(experts)[0].indices.shape == (1, 4)
+    assert maps_of(experts)[0].layer_labels == ("9",)
+    assert experts.reading.startswith("Point at a place")
+
+
+def test_slots_against_the_plan(qtbot: QtBot) -> None:
+    view = SlotsView()
+    qtbot.addWidget(view)
+    store = store_with_experts()
+    store.apply(
+        [
+            counters_event(2, expert_requests=100, expert_misses=50, evictions=10),
+            counters_event(4, expert_requests=300, expert_misses=70, evictions=17),
+        ]
+    )
+    view.draw(store)
+    # one slot of 1,004,096 bytes in use; 3 layers x 2 pool slots, 4 window slots
+    assert view.table_rows == (
+        ("VRAM", "0", "", "0 B"),
+        ("RAM pool", "1", "6", "981 KiB of 5.75 MiB"),
+        ("RAM window", "0", "4", "0 B of 3.83 MiB"),
+        ("on disk only", "23", "", "21.9 MiB"),
+    )
+    assert view.hits_text == (
+        "Hit rate: 90 % in the last 2 s, 77 % since the load. "
+        "Evictions: 3.5/s in the last 2 s, 17 since the load."
+    )
+
+
+def test_time_figures(qtbot: QtBot) -> None:
+    view = TimeView()
+    qtbot.addWidget(view)
+    store = TelemetryStore()
+    view.draw(store)
+    assert "n/a" in view.figures_text
+    store.apply(
+        [
+            counters_event(1),
+            counters_event(2, bytes_read=2_000_000_000),
+            counters_event(
+                10,
+                bytes_read=6_000_000_000,
+                decode_tokens=80,
+                decode_ns=8 * 10**9,
+                disk_wait_decode_ns=2 * 10**9,
+            ),
+        ]
+    )
+    view.draw(store)
+    assert view.figures_text == (
+        "Last 8 s: prefill n/a, decode 10.0 tok/s; disk read 500 MB/s, 25 % of the fastest seen (2 GB/s); "
+        "stood still for the disk 25 % of the time."
+    )
+
+
+def test_phases_of_the_newest_answer_add_up(qtbot: QtBot) -> None:
+    view = TtftView()
+    qtbot.addWidget(view)
+    store = TelemetryStore()
+    view.draw(store)
+    assert view.notice.startswith("No answer yet.")
+    store.apply([answer_event(1, TtftPhases(queue_ns=10**9))])
+    ttft = TtftPhases(
+        load_ns=1_204_000_000,
+        prefill_ns=2_000_000_000,
+        first_decode_ns=96_000_000,
+        prefill_disk_wait_ns=1_500_000_000,
+    )
+    store.apply([answer_event(2, ttft)])
+    view.draw(store)
+    assert view.notice == ""
+    assert "Answer #2" in view.legend_html
+    for figure in ("1,204 ms", "2,000 ms", "1,500 ms", "96 ms", "3,300 ms"):
+        assert figure in view.legend_html
+
+
+def test_numbers_are_the_counters(qtbot: QtBot) -> None:
+    view = NumbersView()
+    qtbot.addWidget(view)
+    store = TelemetryStore()
+    view.draw(store)
+    assert set(view.texts.values()) == {"n/a"}
+    counters = Counters(
+        bytes_read=3 << 30, bytes_by_reason={"dense": 1 << 30, "miss": 2 << 30}, expert_requests=24_576,
+        expert_misses=6_144, evictions=12,
+    )  # fmt: skip
+    store.apply([*load_events(model_info()), CountersSampled(t_ns=1, counters=counters)])
+    view.draw(store)
+    texts = view.texts
+    assert texts["bytes read"] == "3 GiB"
+    assert texts["read for missing experts"] == "2 GiB"
+    assert texts["read ahead of need"] == "n/a"
+    assert texts["expert requests"] == "24,576"
+    assert texts["hit rate"] == "75 %"
+    # 10 slots x 1,004,096 bytes of 10^9
+    assert texts["expert slots"] == "9.58 MiB (1 % of the budget)"
+
+
+def test_plots_follow_the_palette(qtbot: QtBot) -> None:
+    view = TtftView()
+    qtbot.addWidget(view)
+    view.resize(300, 300)
+    store = TelemetryStore()
+    store.apply([answer_event(1, TtftPhases(queue_ns=10**9))])
+    view.show()
+    for colour in ("#101010", "#fafafa"):
+        palette = QPalette()
+        palette.setColor(QPalette.ColorRole.Base, QColor(colour))
+        palette.setColor(QPalette.ColorRole.Text, QColor("#fafafa" if colour == "#101010" else "#101010"))
+        view.setPalette(palette)
+        view.draw(store)
+        picture = view.grab().toImage()
+        assert picture.pixelColor(16, 16).name() == colour
+
+
+def test_both_maps_show_the_same_part(qtbot: QtBot) -> None:
+    view = ExpertView()
+    qtbot.addWidget(view)
+    view.resize(380, 700)
+    view.show()
+    store = TelemetryStore()
+    store.apply(load_events(model_info(tuple(range(40)), 128)))
+    store.apply([experts_event(1, [[1] * 128] * 40, moe_layers=tuple(range(40)))])
+    view.draw(store)
+    heat, place = maps_of(view)
+    heat.zoomed.emit(QRectF(32, 10, 16, 4))
+    assert place.layer_labels == ("10", "11", "12", "13")
+    place.show_all()
+    assert "0" in place.layer_labels

@@ -1,0 +1,39 @@
+"""Numbers as words."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.inspector.figures import (
+    milliseconds_text,
+    percent_text,
+    rate_text,
+    seconds_text,
+    speed_text,
+)
+
+
+@pytest.mark.parametrize(
+    ("rate", "text"),
+    [(1.9e9, "1.9 GB/s"), (350e6, "350 MB/s"), (12_345.0, "12.3 kB/s"), (0.0, "0 B/s"), (None, "n/a")],
+)
+def test_rates_are_decimal(rate: float | None, text: str) -> None:
+    assert rate_text(rate) == text
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [(0.71, "71 %"), (0.0, "0 %"), (0.0004, "0.1 %"), (0.9996, "99.9 %"), (1.0, "100 %"), (None, "n/a"),
+     (float("nan"), "n/a")],
+)  # fmt: skip
+def test_shares_are_never_rounded_to_none_or_all(share: float | None, text: str) -> None:
+    assert percent_text(share) == text
+
+
+def test_times_and_speeds() -> None:
+    assert milliseconds_text(4_782_000_000) == "4,782 ms"
+    assert milliseconds_text(300_000) == "0.3 ms"
+    assert milliseconds_text(0) == "0 ms"
+    assert seconds_text(5_000_000_000) == "5 s"
+    assert speed_text(61.8) == "61.8 tok/s"
+    assert speed_text(None) == "n/a"
