@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes as c
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +16,7 @@ from engine.backends.load_budget import LoadBudget
 from engine.backends.loaded import Loaded
 from engine.backends.model_info import describe
 from engine.config import LoadSettings, usable_cores
-from engine.errors import UnsupportedModelError
+from engine.errors import Cancelled, UnsupportedModelError
 from engine.events import LoadPhase
 from engine.gguf.expert_layout import ExpertLayout, LayerExperts, expert_layout
 from engine.gguf.facts import ModelFacts, model_facts
@@ -28,7 +28,8 @@ from engine.native.context import ContextSettings, NativeContext
 from engine.native.model import NativeModel
 from engine.offload.bias_store import BiasStore
 from engine.offload.dense_reader import CHUNK_BYTES, Destination, read_dense
-from engine.offload.expert_pipeline import ExpertPipeline, LayerSlots, SlotClass
+from engine.offload.expert_pipeline import ExpertPipeline, LayerSlots, SlotClass, routing_node
+from engine.offload.graph_probe import GraphProbe
 from engine.offload.pass_statistics import PassStatistics
 from engine.offload.reader_pool import ReaderPool
 from engine.offload.slot_arena import SlotArena, slot_bytes
@@ -100,7 +101,7 @@ class _Loader:
             pipeline.attach(
                 layer_slots, statistics, lambda: context.set_abort_flag(c.addressof(_RAISED_FLAG))
             )
-            self._probe(pipeline, context, layer_slots)
+            self._probe(pipeline, model, context, layer_slots)
         info = describe(
             self._settings, self._facts, budget, plan, context.context_tokens, context_bytes, files.is_direct
         )
@@ -174,23 +175,25 @@ class _Loader:
         self._stack.callback(readers.close)
         return slot_classes
 
-    def _probe(self, pipeline: ExpertPipeline, context: NativeContext, layers: list[LayerSlots]) -> None:
-        """One throw-away token on empty slots: does this graph show the routing of every expert layer?"""
+    def _probe(
+        self, pipeline: ExpertPipeline, model: NativeModel, context: NativeContext, layers: list[LayerSlots]
+    ) -> None:
+        """Build the graph of one token and look at it; refuses by name what slots can't run."""
         self._enter(LoadPhase.FIRST_GRAPH)
-        pipeline.is_probe = True
-        pipeline.begin_pass(1, False, self._cancel.check)
-        context.decode([0], 0, True)
-        if pipeline.error is not None:
-            raise pipeline.error
-        pipeline.is_probe = False
+        users = {
+            model.experts.tensors[t.tensor.name]: layer.experts.layer
+            for layer in layers
+            for t in (*layer.experts.weights, *layer.experts.biases)
+        }
+        nodes = {routing_node(layer.experts.layer): layer.experts.layer for layer in layers}
+        pipeline.probe = GraphProbe(users, nodes)
+        context.set_abort_flag(c.addressof(_RAISED_FLAG))
+        with suppress(Cancelled):  # the raised flag, before anything of a layer is computed
+            context.decode([0], 0, True)
+        pipeline.probe.check(self._facts.architecture)
+        pipeline.probe = None
         context.cut(0)
-        unseen = [layer.experts.layer for layer in layers if layer.index not in pipeline.seen_layers]
-        if unseen:
-            raise UnsupportedModelError(
-                f"“{self._facts.architecture}” does not show its routing in layer {unseen[0]} "
-                f"({len(unseen)} of {len(layers)} expert layers): its experts can't run from slots.",
-                "Run it with stock llama.cpp, or choose another model.",
-            )
+        context.set_abort_flag(self._idle.address)
 
 
 def _used_layers(layout: ExpertLayout, architecture: str, model: NativeModel) -> tuple[LayerExperts, ...]:

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.native.library import ggml_base
+
 TENSOR_SIZE = 336
 TYPE, BUFFER, NE, NB, OP, SRC, DATA, NAME = 0, 8, 16, 48, 80, 152, 248, 256
 
@@ -37,6 +39,11 @@ def shape_of(tensor: int) -> tuple[int, ...]:
 def strides_of(tensor: int) -> tuple[int, ...]:
     """Bytes per step of each dimension (4 numbers)."""
     return tuple(_Size4.from_address(tensor + NB))
+
+
+def operation_of(tensor: int) -> bytes:
+    """Name of the node's operation, for example b"MUL_MAT_ID"."""
+    return bytes(ggml_base().ggml_op_desc(tensor))
 
 
 def data_of(tensor: int) -> int:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from engine.errors import EngineError
 from engine.gguf.expert_layout import LayerExperts
 from engine.native import tensor
+from engine.offload.graph_probe import GraphProbe
 from engine.offload.pass_statistics import PassStatistics
 from engine.offload.read_job import ReadJob, ReadReason
 from engine.offload.reader_pool import ReaderPool
@@ -47,14 +48,18 @@ class LayerSlots:
     bias_addresses: tuple[int, ...]
 
 
+def routing_node(layer: int) -> bytes:
+    """Name of the node whose second operand are the ids of the experts a layer picked."""
+    return b"ffn_moe_weights-%d" % layer
+
+
 class ExpertPipeline:
     """Exact routing through slots; `on_fault`, given with the layers, must make the running graph stop."""
 
     def __init__(self, readers: ReaderPool, is_prefetch_on: bool) -> None:
         self.error: BaseException | None = None
         self.on_layer: Callable[[int, int], None] | None = None
-        self.is_probe = False  # a probe pass only checks that the graph shows its routing nodes
-        self.seen_layers: set[int] = set()
+        self.probe: GraphProbe | None = None  # set for one pass that is aborted before it computes
         self._readers = readers
         self._is_prefetch_on = is_prefetch_on
         self._layers: list[LayerSlots] = []
@@ -71,7 +76,7 @@ class ExpertPipeline:
     ) -> None:
         """Give the pipeline its layers, in order; the context that calls `on_node` exists before them."""
         self._layers, self._statistics, self._on_fault = layers, statistics, on_fault
-        self._by_node = {b"ffn_moe_weights-%d" % layer.experts.layer: layer for layer in layers}
+        self._by_node = {routing_node(layer.experts.layer): layer for layer in layers}
         self._classes = list({id(layer.slot_class): layer.slot_class for layer in layers}.values())
 
     # --- passes (engine thread, outside the graph) ----------------------------------------------
@@ -99,6 +104,9 @@ class ExpertPipeline:
 
     def on_node(self, node: int, is_asking: bool, _: object) -> bool:
         """ggml's eval callback: asked for every node, then called with the ones wanted."""
+        if self.probe is not None:
+            self.probe.see(node)
+            return False
         if is_asking:
             return tensor.name_of(node) in self._by_node
         try:
@@ -114,10 +122,6 @@ class ExpertPipeline:
         started_ns = time.perf_counter_ns()
         waited_ns = 0
         ids = tensor.int32_rows(tensor.source_of(node, 1))
-        if self.is_probe:
-            self.seen_layers.add(layer.index)
-            ids[:] = 0  # computes on empty slots; the result is thrown away
-            return
         if not len(ids):
             return
         row = layer.slot_class.table.table[layer.row]

@@ -1,0 +1,57 @@
+"""Does this model's graph use its experts in the one way that slots cover?
+
+Names alone would miss a graph that indexes experts by other ids. So every use of an expert tensor is
+checked: it must be a MUL_MAT_ID (weights) or ADD_ID (biases) by the very ids that the layer's routing node
+shows, and come after that node. Nothing is computed: the pass is aborted before the first layer.
+"""
+
+from __future__ import annotations
+
+from engine.errors import UnsupportedModelError
+from engine.native import tensor
+
+_USES = {b"MUL_MAT_ID": 0, b"ADD_ID": 1}  # operation -> operand that holds the experts; ids are operand 2
+
+
+class GraphProbe:
+    """Collects what the graph does with expert tensors; `users` maps their addresses to layer numbers."""
+
+    def __init__(self, users: dict[int, int], routing_nodes: dict[bytes, int]) -> None:
+        self._users = users
+        self._routing_nodes = routing_nodes
+        self._ids: dict[int, int] = {}
+        self._unused = set(users)
+        self._fault = ""
+
+    def see(self, node: int) -> None:
+        """Take note of a graph node; called for all of them in order, must not raise."""
+        layer = self._routing_nodes.get(tensor.name_of(node))
+        if layer is not None:
+            self._ids[layer] = tensor.source_of(node, 1)
+            return
+        for operand in range(2):
+            address = tensor.source_of(node, operand)
+            if address in self._users:
+                self._use(node, operand, address)
+
+    def _use(self, node: int, operand: int, address: int) -> None:
+        layer = self._users[address]
+        operation = tensor.operation_of(node)
+        ids = self._ids.get(layer)
+        self._unused.discard(address)
+        if _USES.get(operation) != operand:
+            self._fault = self._fault or f"layer {layer} uses its experts in {operation.decode()}"
+        elif ids is None:
+            self._fault = self._fault or f"layer {layer} does not show its routing before it uses it"
+        elif ids != tensor.source_of(node, 2):
+            self._fault = self._fault or f"layer {layer} picks experts by other ids than its router's"
+
+    def check(self, architecture: str) -> None:
+        """Raise UnsupportedModelError unless all experts are used as slots need it."""
+        if not self._fault and self._unused:
+            self._fault = f"layer {min(self._users[a] for a in self._unused)} does not use all of its experts"
+        if self._fault:
+            raise UnsupportedModelError(
+                f"“{architecture}” can't run from expert slots: {self._fault}.",
+                "Run it with stock llama.cpp, or choose another model.",
+            )
