@@ -102,7 +102,9 @@ def _connect_read_only(path: Path) -> sqlite3.Connection:
     # an ordinary connection would fold the write-ahead log into the file when it closes
     name = path.absolute().as_posix()
     rooted = name if name.startswith("/") else f"/{name}"
-    return sqlite3.connect(f"file://{quote(rooted, safe='/:')}?mode=ro", uri=True, isolation_level=None)
+    # without a log "immutable" holds, and SQLite leaves no empty log beside a file we refuse
+    mode = "mode=ro" if with_suffix(path, "-wal").exists() else "mode=ro&immutable=1"
+    return sqlite3.connect(f"file://{quote(rooted, safe='/:')}?{mode}", uri=True, isolation_level=None)
 
 
 def _refuse_foreign(connection: sqlite3.Connection, path: Path, version: int, known_version: int) -> None:
