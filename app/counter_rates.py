@@ -74,8 +74,9 @@ class WindowTotals:
 
 @dataclass(frozen=True, slots=True)
 class RateSeries:
-    """Equal-length arrays, oldest first; `t_ns` is the end of each interval."""
+    """Equal-length arrays, oldest first; a rate holds from `start_ns` to `t_ns` of its interval."""
 
+    start_ns: NDArray[np.int64]
     t_ns: NDArray[np.int64]
     prefill_tokens_per_second: NDArray[np.float64]
     decode_tokens_per_second: NDArray[np.float64]
@@ -88,6 +89,7 @@ class RateSeries:
             return self
         first = int(np.searchsorted(self.t_ns, self.t_ns[-1] - int(span_seconds * 1e9)))
         return RateSeries(
+            self.start_ns[first:],
             self.t_ns[first:],
             self.prefill_tokens_per_second[first:],
             self.decode_tokens_per_second[first:],
@@ -145,9 +147,6 @@ class CounterRates:
         if self._last is None or t_ns <= self._last[0]:
             return
         last_ns, counters = self._last
-        if t_ns - last_ns > 1_000_000_000:
-            self._append(last_ns, last_ns + 1, np.zeros(len(FIELDS), np.int64))
-            last_ns += 1
         self._append(last_ns, t_ns, np.zeros(len(FIELDS), np.int64))
         self._last = t_ns, counters
         self._window_begin = self._rows
@@ -196,11 +195,13 @@ class CounterRates:
         """Rates of the last `span_seconds` before the newest sample."""
         order = self._order()
         rate = self._rate[order]
-        series = RateSeries(self._t_ns[order], rate[:, 0], rate[:, 1], rate[:, 2], rate[:, 3])
+        series = RateSeries(
+            self._start_ns[order], self._t_ns[order], rate[:, 0], rate[:, 1], rate[:, 2], rate[:, 3]
+        )
         return series.last(span_seconds)
 
     def window(self, span_seconds: float) -> WindowTotals | None:
-        """Sums of the intervals that lie in the last `span_seconds` (at least the newest one).
+        """Sums of the intervals that lie at least half in the last `span_seconds`, and of the newest one.
 
         Only intervals since the last idle time or load count; None if there is none.
         """
@@ -208,7 +209,8 @@ class CounterRates:
             return None
         order = self._order()[-(self._rows - self._window_begin) :]
         begin_ns = self._t_ns[order[-1]] - int(span_seconds * 1e9)
-        first = min(int(np.searchsorted(self._start_ns[order], begin_ns)), len(order) - 1)
+        middle_ns = (self._start_ns[order] + self._t_ns[order]) // 2
+        first = min(int(np.searchsorted(middle_ns, begin_ns)), len(order) - 1)
         rows = order[first:]
         span_ns = int(self._t_ns[rows[-1]] - self._start_ns[rows[0]])
         return WindowTotals(span_ns, *(int(d) for d in self._delta[rows].sum(axis=0)))

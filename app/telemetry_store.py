@@ -111,13 +111,14 @@ class TelemetryStore:
             self.rates.mark_idle_until(event.t_ns)
         if event.state is EngineState.EMPTY:
             self._forget_model()
+        if event.state is not EngineState.LOADING:
+            self.load_progress = None
         self.state = event.state
 
     def _take_model(self, info: ModelInfo) -> None:
         if self.model is not None:
             self._forget_model()
         self.model = info
-        self.load_progress = None
 
     def _forget_model(self) -> None:
         """Counters, experts and progress belong to one loaded model; rates and answers outlive it."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+from engine.config import format_size
+
 UNKNOWN = "n/a"
 _DECIMAL = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 
@@ -38,6 +40,13 @@ def percent_text(share: float | None) -> str:
 def count_text(count: int | None) -> str:
     """Whole numbers in groups of three: 24,576."""
     return UNKNOWN if count is None else f"{count:,}"
+
+
+def part_text(part_bytes: int, whole_bytes: int) -> str:
+    """A part of a size, with the unit once if both have it: 1.2 of 2.8 GiB, 981 KiB of 5.75 MiB."""
+    part, whole = format_size(part_bytes), format_size(whole_bytes)
+    number, unit = part.split()
+    return f"{number if whole.endswith(f' {unit}') else part} of {whole}"
 
 
 def milliseconds_text(nanoseconds: int) -> str:

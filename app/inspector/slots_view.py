@@ -9,7 +9,7 @@ from app.counter_rates import WindowTotals, hit_share
 from app.inspector.display_words import TIER_WORDS
 from app.inspector.expert_words import missing_figures
 from app.inspector.figure_table import FigureTable
-from app.inspector.figures import UNKNOWN, count_text, percent_text, seconds_text
+from app.inspector.figures import UNKNOWN, count_text, part_text, percent_text, seconds_text
 from app.inspector.layer_bars import STACK, LayerBars
 from app.inspector.notice_page import NoticePage
 from app.inspector.plot_theme import plot_colours, swatches_html
@@ -86,5 +86,5 @@ def hits_words(counters: Counters | None, window: WindowTotals | None) -> str:
 def _tier_texts(row: TierFigures) -> tuple[str, str, str, str]:
     if row.slots is None or row.slots_bytes is None:
         return TIER_WORDS[row.tier], count_text(row.experts), "", format_size(row.used_bytes)
-    size = f"{format_size(row.used_bytes)} of {format_size(row.slots_bytes)}"
+    size = part_text(row.used_bytes, row.slots_bytes)
     return TIER_WORDS[row.tier], count_text(row.experts), count_text(row.slots), size

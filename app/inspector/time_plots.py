@@ -47,11 +47,14 @@ class TimePlots(PlotFrame):
     def draw(self, series: RateSeries, span_seconds: float) -> None:
         """Show the last `span_seconds` of `series`."""
         shown = series.last(span_seconds)
-        seconds = (shown.t_ns - shown.t_ns[-1]) / 1e9 if len(shown.t_ns) else np.zeros(0)
-        self._prefill_curve.setData(seconds, shown.prefill_tokens_per_second)
-        self._decode_curve.setData(seconds, shown.decode_tokens_per_second)
-        self._disk_curve.setData(seconds, shown.bytes_per_second)
-        self._wait_curve.setData(seconds, shown.disk_wait_share * 100)
+        seconds, joined = step_seconds(shown)
+        for curve, values in (
+            (self._prefill_curve, shown.prefill_tokens_per_second),
+            (self._decode_curve, shown.decode_tokens_per_second),
+            (self._disk_curve, shown.bytes_per_second),
+            (self._wait_curve, shown.disk_wait_share * 100),
+        ):
+            curve.setData(seconds, np.repeat(values, 2), connect=joined)
         for plot in (self._speed, self._disk, self._wait):
             plot.setXRange(-span_seconds, 0, padding=0)
         fastest = max(_top(shown.prefill_tokens_per_second), _top(shown.decode_tokens_per_second))
@@ -69,6 +72,19 @@ class TimePlots(PlotFrame):
         self._decode_curve.setPen(pg.mkPen(colours.decode))
         self._disk_curve.setPen(pg.mkPen(colours.disk))
         self._wait_curve.setPen(pg.mkPen(colours.wait))
+
+
+def step_seconds(series: RateSeries) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+    """Start and end of each interval in seconds before the newest sample, and which points to join.
+
+    A rate holds over its whole interval, so it is a step, not a ramp; nothing is drawn where nothing was
+    sampled (while a model loads).
+    """
+    edges_ns = np.column_stack((series.start_ns, series.t_ns)).ravel()
+    joined = np.ones(len(edges_ns), np.int32)
+    joined[1:-1:2] = edges_ns[1:-1:2] == edges_ns[2::2]
+    newest_ns = edges_ns[-1] if len(edges_ns) else 0
+    return (edges_ns - newest_ns) / 1e9, joined
 
 
 def _top(values: NDArray[np.float64]) -> float:

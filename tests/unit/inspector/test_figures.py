@@ -6,6 +6,7 @@ import pytest
 
 from app.inspector.figures import (
     milliseconds_text,
+    part_text,
     percent_text,
     rate_text,
     seconds_text,
@@ -28,6 +29,11 @@ def test_rates_are_decimal(rate: float | None, text: str) -> None:
 )  # fmt: skip
 def test_shares_are_never_rounded_to_none_or_all(share: float | None, text: str) -> None:
     assert percent_text(share) == text
+
+
+def test_a_part_of_a_size_names_the_unit_once() -> None:
+    assert part_text(1 << 30, 3 << 30) == "1 of 3 GiB"
+    assert part_text(512 << 20, 3 << 30) == "512 MiB of 3 GiB"
 
 
 def test_times_and_speeds() -> None:

@@ -75,6 +75,17 @@ def test_a_window_holds_only_the_last_seconds() -> None:
     assert window.evictions_per_second == 4.0
 
 
+def test_a_long_interval_stays_while_half_of_it_is_recent() -> None:
+    rates = CounterRates()
+    for second, count in ((0, 0), (4, 40), (6, 41), (7, 42), (8, 43)):
+        rates.add(second * SECOND, Counters(evictions=count))
+    whole, recent = rates.window(6), rates.window(5)
+    assert whole is not None
+    assert recent is not None
+    assert (whole.span_ns, whole.evictions) == (8 * SECOND, 43)
+    assert (recent.span_ns, recent.evictions) == (4 * SECOND, 3)
+
+
 def test_the_ring_forgets_the_oldest() -> None:
     rates = CounterRates(capacity=4)
     for second in range(10):
@@ -90,8 +101,9 @@ def test_idle_time_dilutes_no_rate() -> None:
     rates.mark_idle_until(100 * SECOND)
     rates.add(101 * SECOND, Counters(bytes_read=500))
     series = rates.series(1000)
-    assert series.bytes_per_second.tolist() == [0.0, 0.0, 500.0]
-    assert series.t_ns.tolist() == [SECOND + 1, 100 * SECOND, 101 * SECOND]
+    assert series.bytes_per_second.tolist() == [0.0, 500.0]
+    assert series.start_ns.tolist() == [1 * SECOND, 100 * SECOND]
+    assert series.t_ns.tolist() == [100 * SECOND, 101 * SECOND]
 
 
 def test_a_window_never_reaches_back_over_idle_time() -> None:

@@ -83,6 +83,16 @@ def test_unload_forgets_the_model_but_not_the_answers() -> None:
     assert len(store.answers) == 1
 
 
+def test_load_progress_stays_until_the_load_is_over() -> None:
+    store = TelemetryStore()
+    started, loading, loaded, ready = load_events(model_info())
+    progress = LoadProgress(phase=LoadPhase.SLOTS, done_bytes=0, total_bytes=0, bytes_per_second=0.0)
+    store.apply([started, loading, progress, loaded])
+    assert store.load_progress is progress
+    store.apply([ready])
+    assert store.load_progress is None
+
+
 def test_progress_lasts_as_long_as_its_request() -> None:
     store = TelemetryStore()
     progress = LoadProgress(phase=LoadPhase.DENSE_READ, done_bytes=1, total_bytes=2, bytes_per_second=3.0)
