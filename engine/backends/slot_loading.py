@@ -8,9 +8,6 @@ from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
-
 from engine.backends.base import CancelToken, LoadReport, LoadResult
 from engine.backends.load_budget import LoadBudget
 from engine.backends.loaded import Loaded
@@ -94,9 +91,7 @@ class _Loader:
         slot_classes = self._open_slots(classes, plan, readers)
         layer_slots = _layer_slots(slot_classes, classes, biases)
         _point_tensors(model, layer_slots)
-        statistics = PassStatistics(
-            len(layer_slots), max((layer.n_expert for layer in layers), default=0), _note_heat(layer_slots)
-        )
+        statistics = PassStatistics(len(layers), max((layer.n_expert for layer in layers), default=0))
         if pipeline is not None:
             pipeline.attach(
                 layer_slots, statistics, lambda: context.set_abort_flag(c.addressof(_RAISED_FLAG))
@@ -190,8 +185,7 @@ class _Loader:
         context.set_abort_flag(c.addressof(_RAISED_FLAG))
         with suppress(Cancelled):  # the raised flag, before anything of a layer is computed
             context.decode([0], 0, True)
-        pipeline.probe.check(self._facts.architecture)
-        pipeline.probe = None
+        pipeline.finish_probe(self._facts.architecture)
         context.cut(0)
         context.set_abort_flag(self._idle.address)
 
@@ -232,6 +226,7 @@ def _slot_class(layers: list[LayerExperts], plan: ClassPlan, top_k: int) -> Slot
     n_expert = layers[0].n_expert
     return SlotClass(
         plan,
+        [],
         SlotArena(layers[0], plan.slots),
         SlotTable(len(layers), n_expert, plan.slots),
         UseForecast(len(layers), n_expert, top_k),
@@ -248,6 +243,8 @@ def _layer_slots(
         for row, layer in enumerate(layers)
     ]
     placed.sort(key=lambda item: item[0].layer)
+    for index, (_, _, slot_class) in enumerate(placed):
+        slot_class.layer_indices.append(index)
     return [
         LayerSlots(index, row, layer, slot_class, biases.addresses(layer))
         for index, (layer, row, slot_class) in enumerate(placed)
@@ -263,11 +260,3 @@ def _point_tensors(model: NativeModel, layers: list[LayerSlots]) -> None:
         for index, bias in enumerate(layer.experts.biases):
             address = model.experts.tensors[bias.tensor.name]
             native_tensor.point_at_slots(address, 1, arena.bias_view(index))
-
-
-def _note_heat(layers: list[LayerSlots]) -> Callable[[int, NDArray[np.int64], int], None]:
-    def note(index: int, counts: NDArray[np.int64], n_tokens: int) -> None:
-        layer = layers[index]
-        layer.slot_class.table.note_uses(layer.row, counts[: layer.experts.n_expert], n_tokens)
-
-    return note

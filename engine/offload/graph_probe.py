@@ -14,11 +14,15 @@ _USES = {b"MUL_MAT_ID": 0, b"ADD_ID": 1}  # operation -> operand that holds the 
 
 
 class GraphProbe:
-    """Collects what the graph does with expert tensors; `users` maps their addresses to layer numbers."""
+    """Collects what the graph does with expert tensors; `users` maps their addresses to layer numbers.
+
+    `routing_operation`: operation code of the routing nodes, to recognise them cheaply later.
+    """
 
     def __init__(self, users: dict[int, int], routing_nodes: dict[bytes, int]) -> None:
         self._users = users
         self._routing_nodes = routing_nodes
+        self.routing_operation = -1
         self._ids: dict[int, int] = {}
         self._unused = set(users)
         self._fault = ""
@@ -28,6 +32,7 @@ class GraphProbe:
         layer = self._routing_nodes.get(tensor.name_of(node))
         if layer is not None:
             self._ids[layer] = tensor.source_of(node, 1)
+            self.routing_operation = tensor.operation_code_of(node)
             return
         for operand in range(2):
             address = tensor.source_of(node, operand)

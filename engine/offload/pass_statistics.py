@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from numpy.typing import NDArray
 
 _DECODE_PASSES_PER_PROMOTION = 8
+_DECAY_PER_TOKEN = 0.98  # the heat remembers about fifty tokens
 
 
 class PassStatistics:
-    """`uses[0]` prefill, `uses[1]` decode: picks per (layer, expert), shape (2, layers, experts)."""
+    """`uses[0]` prefill, `uses[1]` decode: picks per (layer, expert), shape (2, layers, experts).
 
-    def __init__(
-        self, n_layer: int, n_expert: int, note_heat: Callable[[int, NDArray[np.int64], int], None]
-    ) -> None:
+    `heat`: the same picks, fading with every token; decides who stays in the pools.
+    """
+
+    def __init__(self, n_layer: int, n_expert: int) -> None:
         self.uses = np.zeros((2, n_layer, n_expert), np.int64)
+        self.heat = np.zeros((n_layer, n_expert), np.float64)
         self.last_use_pass = np.zeros((n_layer, n_expert), np.int64)
         self.passes = self.tokens_prefill = self.tokens_decode = 0
         self.wait_prefill_ns = self.wait_decode_ns = self.callback_ns = 0
         self.prefill_ns = self.decode_ns = 0
         self.expert_requests = self.expert_misses = 0
         self.expert_streamed = self.expert_streamed_used = 0
-        self._note_heat = note_heat
         self._picked: list[tuple[int, NDArray[np.int32]]] = []
         self._streamed: dict[int, NDArray[np.int64]] = {}
         self._decode_passes = 0
@@ -66,17 +66,27 @@ class PassStatistics:
 
     def end_pass(self) -> bool:
         """Fold what is left into the totals; whether it is time to promote."""
-        for layer_index, picked in self._picked:
-            self._fold(layer_index, picked)
-        self._picked.clear()
-        self._streamed.clear()
         self.passes += 1
+        if self._picked:
+            self._fold_decode()
+        self._streamed.clear()
         self._decode_passes = 0 if self._is_prefill else self._decode_passes + 1
         return self._is_prefill or self._decode_passes % _DECODE_PASSES_PER_PROMOTION == 0
 
     def _fold(self, layer_index: int, picked: NDArray[np.int32]) -> None:
         counts = np.bincount(picked.ravel(), minlength=self.uses.shape[2])
-        self.uses[0 if self._is_prefill else 1, layer_index] += counts
+        self.uses[0, layer_index] += counts
         self.last_use_pass[layer_index, counts > 0] = self.passes + 1
         self.expert_requests += int(np.count_nonzero(counts))
-        self._note_heat(layer_index, counts, self._n_tokens)
+        self.heat[layer_index] = _DECAY_PER_TOKEN**self._n_tokens * self.heat[layer_index] + counts
+
+    def _fold_decode(self) -> None:
+        """All layers of one token at once; a router never picks an expert twice for a token."""
+        layers = np.array([layer_index for layer_index, _ in self._picked])[:, None]
+        experts = np.concatenate([picked for _, picked in self._picked])
+        self._picked.clear()
+        self.uses[1, layers, experts] += 1
+        self.last_use_pass[layers, experts] = self.passes
+        self.expert_requests += experts.size
+        self.heat *= _DECAY_PER_TOKEN
+        self.heat[layers, experts] += 1

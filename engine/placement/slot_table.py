@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from engine.placement.tier import Tier
 
 Ids = NDArray[np.int64]
-_DECAY_PER_TOKEN = 0.98  # the heat remembers about fifty tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,20 +106,17 @@ class SlotTable:
 
     # --- between passes ---------------------------------------------------------------------
 
-    def note_uses(self, row: int, counts: NDArray[np.int64], n_tokens: int) -> None:
-        """Picks per expert in a pass of `n_tokens`, for the heat that decides pool membership."""
-        self._heat[row] = _DECAY_PER_TOKEN**n_tokens * self._heat[row] + counts
+    def promote(self, pool_limit: int, heat: NDArray[np.float64]) -> None:
+        """Let the hottest usable experts of each row be its pool; only labels change, no bytes move.
 
-    def promote(self, pool_limit: int) -> None:
-        """Let the hottest usable experts of each row be its pool; only labels change, no bytes move."""
-        self._pool_limit = pool_limit
+        `heat`: shape (rows, experts); kept for ordering streams until the next call.
+        """
+        self._pool_limit, self._heat = pool_limit, heat
         self._is_pool[:] = False
         for row in range(self.n_row):
             usable = np.flatnonzero(self.table[row] >= 0)
             if len(usable) > pool_limit:
-                order = (
-                    np.argpartition(-self._heat[row, usable], pool_limit - 1) if pool_limit else usable[:0]
-                )
+                order = np.argpartition(-heat[row, usable], pool_limit - 1) if pool_limit else usable[:0]
                 usable = usable[order[:pool_limit]]
             self._is_pool[self.table[row, usable]] = True
             self._pool_count[row] = len(usable)

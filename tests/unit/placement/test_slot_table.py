@@ -39,7 +39,7 @@ def test_decode_evicts_least_recently_used_of_the_window() -> None:
 
 def test_pool_members_survive_a_sweep() -> None:
     table = SlotTable(n_row=2, n_expert=8, n_slots=6)
-    table.promote(1)
+    table.promote(1, np.zeros((2, 8)))
     bring(table, 0, 3)
     bring(table, 1, 4)
     for expert in (0, 1, 2, 5, 6, 7):
@@ -111,9 +111,8 @@ def test_stream_takes_only_what_is_needed_later_than_its_layer() -> None:
 def test_promotion_pools_the_most_used_and_moves_nothing() -> None:
     table = SlotTable(n_row=1, n_expert=8, n_slots=4)
     bring(table, 0, 0, 1, 2, 3)
-    table.note_uses(0, np.array([1, 5, 0, 9, 0, 0, 0, 0]), 1)
     before = table.table.copy()
-    table.promote(2)
+    table.promote(2, np.array([[1.0, 5, 0, 9, 0, 0, 0, 0]]))
     assert (table.table == before).all()
     assert table.tiers()[0].tolist() == [
         Tier.HOST_WINDOW, Tier.HOST_POOL, Tier.HOST_WINDOW, Tier.HOST_POOL,
@@ -123,7 +122,7 @@ def test_promotion_pools_the_most_used_and_moves_nothing() -> None:
 
 def test_foreign_pools_are_the_last_resort() -> None:
     table = SlotTable(n_row=2, n_expert=4, n_slots=4)
-    table.promote(2)
+    table.promote(2, np.zeros((2, 4)))
     bring(table, 0, 0, 1)
     bring(table, 1, 0, 1)
     bring(table, 1, 0, 2, 3)  # one slot short: layer 0's pool gives one up before anything fails
@@ -177,7 +176,7 @@ class Residency(RuleBasedStateMachine):
 
     @rule(pool=st.integers(0, 4))
     def promote(self, pool: int) -> None:
-        self.table.promote(pool)
+        self.table.promote(pool, np.random.default_rng(pool).random(self.shape))
 
     @invariant()
     def one_slot_each(self) -> None:
