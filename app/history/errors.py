@@ -56,13 +56,25 @@ def means_damage(error: sqlite3.Error) -> bool:
     return primary_code(error) in _DAMAGE_CODES
 
 
-def _code_of_os_error(error: OSError) -> int:
+def is_index_damage(error: BaseException) -> bool:
+    """Only the search index is damaged; it can be made anew from the messages."""
+    return getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_CORRUPT_VTAB
+
+
+def _code_of(error: sqlite3.Error | OSError | UnicodeDecodeError) -> int:
+    if isinstance(error, sqlite3.Error):
+        return primary_code(error)
+    if isinstance(error, UnicodeDecodeError):
+        return sqlite3.SQLITE_CORRUPT
     return sqlite3.SQLITE_FULL if error.errno in (errno.ENOSPC, errno.EDQUOT) else sqlite3.SQLITE_IOERR
 
 
-def history_error(error: sqlite3.Error | OSError, place: str) -> HistoryError:
-    """The fault in words; `place` is the file as the user should see it."""
-    code = _code_of_os_error(error) if isinstance(error, OSError) else primary_code(error)
+def history_error(error: sqlite3.Error | OSError | UnicodeDecodeError, place: str) -> HistoryError:
+    """The fault in words; `place` is the file as the user should see it.
+
+    A UnicodeDecodeError is what Python raises when SQLite's own message quotes damaged bytes.
+    """
+    code = _code_of(error)
     detail = f"{type(error).__name__}: {error}"
     if code == sqlite3.SQLITE_FULL:
         return HistoryDiskFullError(

@@ -2,12 +2,14 @@
 
 Answers enter the trigram index when they end: re-indexing a long answer at every save would
 cost more than the save. Search reads the few streaming ones directly.
+STRICT lets SQLite's integrity check find values whose type was damaged.
 """
 
 from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
+from contextlib import closing
 
 Statements = tuple[str, ...]
 
@@ -21,7 +23,7 @@ _VERSION_1: Statements = (
         updated_at REAL NOT NULL,
         model_name TEXT NOT NULL DEFAULT '',
         deleted_at REAL
-    )""",
+    ) STRICT""",
     "CREATE INDEX conversations_by_time ON conversations (updated_at)",
     """CREATE TABLE messages (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -33,7 +35,7 @@ _VERSION_1: Statements = (
         model_name TEXT NOT NULL DEFAULT '',
         created_at REAL NOT NULL,
         stats TEXT
-    )""",
+    ) STRICT""",
     "CREATE INDEX messages_by_conversation ON messages (conversation_id, id)",
     "CREATE INDEX messages_streaming ON messages (id) WHERE status = 'streaming'",
     """CREATE VIRTUAL TABLE message_index USING fts5 (
@@ -55,7 +57,6 @@ _VERSION_1: Statements = (
 )
 
 SCHEMA_STEPS: tuple[Statements, ...] = (_VERSION_1,)
-REQUIRED_TABLES = frozenset({"conversations", "messages"})
 
 
 def stored_version(connection: sqlite3.Connection) -> int:
@@ -80,3 +81,18 @@ def migrate(connection: sqlite3.Connection, steps: Sequence[Statements] = SCHEMA
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
+
+
+def missing_parts(connection: sqlite3.Connection, steps: Sequence[Statements]) -> list[str]:
+    """Names of the tables, indexes and triggers of `steps` that the file lacks."""
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as fresh:
+        migrate(fresh, steps)
+        return sorted(_part_names(fresh) - _part_names(connection))
+
+
+def _part_names(connection: sqlite3.Connection) -> set[str]:
+    # SQLite's own tables and those inside the index are left out: their set may change with its version
+    rows = connection.execute(
+        "SELECT name FROM sqlite_master WHERE name NOT GLOB 'sqlite_*' AND name NOT GLOB 'message_index_*'"
+    )
+    return {row[0] for row in rows}

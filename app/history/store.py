@@ -10,13 +10,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from app.history.errors import HistoryMissingError, history_error
+from app.history.errors import HistoryDamagedError, HistoryMissingError, history_error, is_index_damage
 from app.history.opening import open_database
 from app.history.process_lock import ProcessLock
 from app.history.records import COMPLETE, FINAL_STATUSES, STREAMING, Conversation, Message, SearchHit
-from app.history.search import find, register_search
+from app.history.search import find, rebuild_index, register_search
 
-_KEEP_DELETED_SECONDS = 30 * 24 * 3600
 _CONVERSATIONS = "SELECT id, title, created_at, updated_at, model_name FROM conversations"
 _MESSAGES = "SELECT id, conversation_id, role, text, status, created_at, stats, model_name FROM messages"
 
@@ -43,11 +42,7 @@ class HistoryStore:
         except BaseException:
             self._lock.close()
             raise
-        try:
-            self._begin_session()
-        except BaseException:
-            self.close()
-            raise
+        register_search(self._connection)
 
     def close(self) -> None:
         """Fold the log into the file and give the lock back; may be called twice."""
@@ -118,13 +113,6 @@ class HistoryStore:
         with self._in_words():
             return find(self._connection, text)
 
-    def _begin_session(self) -> None:
-        register_search(self._connection)
-        oldest = self._wall_clock() - _KEEP_DELETED_SECONDS
-        with self._transaction():
-            self._connection.execute("UPDATE messages SET status = 'interrupted' WHERE status = 'streaming'")
-            self._connection.execute("DELETE FROM conversations WHERE deleted_at < ?", (oldest,))
-
     def _add(self, conversation_id: int, role: str, text: str, status: str, model_name: str) -> Message:
         now = self._wall_clock()
         with self._transaction(is_durable=True):
@@ -183,8 +171,19 @@ class HistoryStore:
         except sqlite3.ProgrammingError:
             # a wrong thread or a closed store: a fault of the program, not of the file
             raise
-        except (sqlite3.Error, OSError) as error:
+        except (sqlite3.Error, OSError, UnicodeDecodeError) as error:
+            if is_index_damage(error):
+                raise self._mended_index(error) from error
             raise history_error(error, str(self._path)) from error
+
+    def _mended_index(self, error: BaseException) -> HistoryDamagedError:
+        with self._in_words():
+            rebuild_index(self._connection)
+        return HistoryDamagedError(
+            "The search index of your conversations was damaged.",
+            "It has been made anew from the conversations; try again.",
+            str(error),
+        )
 
 
 def _message(row: tuple[Any, ...]) -> Message:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from app.history.errors import HistoryError, HistoryVersionError
+from app.history.errors import HistoryDamagedError, HistoryError, HistoryVersionError
 from app.history.opening import open_database
 from app.history.schema import SCHEMA_STEPS
 from app.history.store import HistoryStore
@@ -192,7 +192,7 @@ def test_database_without_our_tables_is_damaged(open_store: OpenStore, path: Pat
     with closing(sqlite3.connect(path)) as raw:
         raw.execute("DROP TABLE messages")
     store = open_store()
-    assert "tables missing: messages" in store.opening_note
+    assert "missing: message_added, " in store.opening_note
 
 
 def test_refused_store_gives_the_lock_back(open_store: OpenStore, path: Path) -> None:
@@ -277,3 +277,47 @@ def test_flipped_bit_in_a_text_stays_readable(open_store: OpenStore, path: Path)
     store.close()
     path.write_bytes(path.read_bytes().replace(b"needle", b"nee\xffle"))
     assert open_store().messages(conversation.id)[0].text == "nee\ufffdle stays"
+
+
+def damage_search_index(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as raw:
+        raw.execute("DELETE FROM message_index_data WHERE id > 10")
+        raw.commit()
+
+
+def test_damaged_search_index_is_made_anew_in_use(open_store: OpenStore, path: Path) -> None:
+    fill(open_store())
+    store = open_store()
+    damage_search_index(path)
+    with pytest.raises(HistoryDamagedError, match="made anew"):
+        store.search("message 3")
+    assert [each.message_id for each in store.search("message 39")] == [40]
+    assert store.add_user_message(1, "goes on").id == 41
+
+
+def test_damaged_search_index_costs_no_conversation(open_store: OpenStore, path: Path) -> None:
+    store = open_store()
+    answer = store.begin_answer(store.create_conversation("talk").id, "m")
+    store.save_answer_text(answer.id, "half a word")
+    store.close()
+    damage_search_index(path)
+    reopened = open_store()
+    assert titles(reopened) == ["talk"]
+    assert [each.text for each in reopened.messages(1)] == ["half a word"]
+
+
+def test_damaged_characters_do_not_end_a_search(open_store: OpenStore, path: Path) -> None:
+    store = open_store()
+    conversation = store.create_conversation()
+    store.add_user_message(conversation.id, "needle here")
+    store.add_user_message(conversation.id, "also here")
+    store.close()
+    path.write_bytes(path.read_bytes().replace(b"needle here", b"nee\xffle here"))
+    assert [each.excerpt for each in open_store().search("he")] == ["also here", "nee\ufffdle here"]
+
+
+def test_broken_table_definition_is_damage(open_store: OpenStore, path: Path) -> None:
+    """SQLite quotes the broken words in its message, which Python then can't decode."""
+    fill(open_store())
+    path.write_bytes(path.read_bytes().replace(b"CREATE INDEX conv", b"CREATE IND\xf3X conv"))
+    assert "conversations file was damaged" in open_store().opening_note
