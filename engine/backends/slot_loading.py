@@ -29,13 +29,12 @@ from engine.offload.expert_pipeline import ExpertPipeline, LayerSlots, SlotClass
 from engine.offload.graph_probe import GraphProbe
 from engine.offload.pass_statistics import PassStatistics
 from engine.offload.reader_pool import ReaderPool
-from engine.offload.slot_arena import SlotArena, slot_bytes
+from engine.offload.slot_arena import SlotArena, slot_bytes, touch_in_parallel
 from engine.offload.weight_files import WeightFiles
 from engine.placement.placement_plan import ClassPlan, PlacementPlan, SlotClassSpec
 from engine.placement.slot_table import SlotTable
 from engine.placement.streaming import UseForecast
 
-_TOUCH_BYTES = 128 << 20
 _RAISED_FLAG = c.create_string_buffer(b"\x01")  # an abort flag that is always up
 
 
@@ -155,17 +154,13 @@ class _Loader:
         self, classes: list[list[LayerExperts]], plan: PlacementPlan, readers: ReaderPool
     ) -> list[SlotClass]:
         slot_classes = []
-        total, done = plan.slots_bytes, 0
+        self._enter(LoadPhase.SLOTS, 0, plan.slots_bytes)
         for layers, class_plan in zip(classes, plan.classes, strict=True):
             slot_class = _slot_class(layers, class_plan, self._layout.top_k)
             self._stack.callback(slot_class.arena.close)
-            step = max(1, _TOUCH_BYTES // class_plan.spec.slot_bytes)
-            for first in range(0, class_plan.slots, step):
-                self._enter(LoadPhase.SLOTS, done, total)
-                count = min(step, class_plan.slots - first)
-                slot_class.arena.touch(first, count)
-                done += count * class_plan.spec.slot_bytes
             slot_classes.append(slot_class)
+        for done in touch_in_parallel([(s.arena, s.plan.spec.slot_bytes) for s in slot_classes]):
+            self._enter(LoadPhase.SLOTS, done, plan.slots_bytes)
         # closed first: no thread may write into an arena that is gone
         self._stack.callback(readers.close)
         return slot_classes

@@ -173,8 +173,8 @@ class ExpertPipeline:
                 )
         self._start(layer, moves.missing, moves.slots, ReadReason.MISS)
         self._statistics.misses(layer.index, wanted, len(moves.missing))
-        self._stream_next(layer, wanted)
         slot_class.forecast.observe(row, wanted, self._n_tokens)
+        self._stream_next(layer, wanted)
         if len(moves.missing) or len(moves.awaited):
             keys = [(row, int(e)) for e in (*moves.missing, *moves.awaited)]
             jobs = [slot_class.jobs[key] for key in keys]

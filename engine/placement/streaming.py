@@ -56,5 +56,6 @@ class UseForecast:
             )
             self._has_measured = True
         if expected_share(self._n_expert, self._top_k, n_tokens) >= LEAST_CERTAINTY:
-            self._all_precision = 0.8 * self._all_precision + 0.2 * len(used) / self._n_expert
+            # quick to give up: the first layers of a cold prompt decide about all the others
+            self._all_precision = 0.5 * (self._all_precision + len(used) / self._n_expert)
         self._last[layer_index] = used

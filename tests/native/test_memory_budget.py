@@ -1,0 +1,55 @@
+"""The memory budget is a hard cap on the resident memory of the process, its own part included."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from engine.config import MIB
+from tests.native.conftest import TinyModels
+
+BUDGET_BYTES = 300 * MIB
+_CHILD = """
+import json, sys
+from pathlib import Path
+from engine.backends.base import CancelToken
+from engine.backends.llama_cpp import LlamaCppBackend
+from engine.config import LoadSettings
+
+backend, token = LlamaCppBackend(), CancelToken()
+settings = LoadSettings(Path(sys.argv[1]), ram_budget_bytes=int(sys.argv[2]), context_tokens=512)
+info = backend.load(settings, lambda _: None, token).info
+for seed in range(3):
+    backend.keep_prefix(0)
+    backend.evaluate([(7 * i + seed) % 256 for i in range(200)], 0, True, token)
+    for step in range(5):
+        backend.evaluate([int(backend.logits().argmax())], 200 + step, False, token)
+counters = backend.counters()
+backend.unload()
+peak = next(line for line in open("/proc/self/status") if line.startswith("VmHWM"))
+print(json.dumps({
+    "peak_bytes": int(peak.split()[1]) * 1024,
+    "slots": info.slot_classes[0].slots,
+    "slots_bytes": info.slots_bytes,
+    "evictions": counters.evictions,
+}))
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peak memory is read from /proc")
+def test_peak_memory_stays_under_the_budget(tiny_models: TinyModels) -> None:
+    # 170 MB of experts: they don't fit beside the program, so slots are recycled
+    path = tiny_models("qwen3moe", n_layer=6, n_expert=64, n_embd=512, n_ff=512)
+    output = subprocess.run(
+        [sys.executable, "-c", _CHILD, str(path), str(BUDGET_BYTES)],
+        capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2],
+    ).stdout  # fmt: skip
+    facts = json.loads(output)
+    assert facts["peak_bytes"] <= BUDGET_BYTES
+    assert 64 <= facts["slots"] < 6 * 64
+    assert facts["evictions"] > 0
+    assert facts["peak_bytes"] > 0.7 * BUDGET_BYTES  # and the budget is used
