@@ -63,8 +63,11 @@ class ModelFile:
         return value if isinstance(value, str) else default
 
     def number(self, key: str, default: int = 0) -> int:
-        """Integer metadata of `<architecture>.<key>`; the maximum of a per-layer array."""
+        """Integer metadata of `<architecture>.<key>`; the maximum of a per-layer array.
+
+        The default where it is absent or no integer.
+        """
         value = self.metadata.get(f"{self.architecture}.{key}", default)
         if isinstance(value, tuple):
             value = max((int(v) for v in value if isinstance(v, int)), default=default)
-        return int(value) if isinstance(value, (int, float)) else default
+        return int(value) if isinstance(value, int) else default

@@ -6,8 +6,16 @@ import re
 from pathlib import Path
 
 from engine.errors import ModelFileError
+from engine.gguf.file_faults import shown
 
-_NAME = re.compile(r"^(?P<stem>.+)-(?P<number>\d{5})-of-(?P<count>\d{5})(?P<suffix>\.gguf)$", re.IGNORECASE)
+# llama.cpp finds the other parts by exactly this pattern
+_NAME = re.compile(r"(?P<stem>.+)-(?P<number>[0-9]{5})-of-(?P<count>[0-9]{5})\.gguf", re.DOTALL)
+
+
+def model_stem(path: Path) -> str:
+    """The file's name without its suffix and without the number of the part."""
+    match = _NAME.fullmatch(path.name)
+    return match["stem"] if match else path.stem
 
 
 def shard_paths(path: Path, number: int, count: int) -> tuple[Path, ...]:
@@ -17,26 +25,27 @@ def shard_paths(path: Path, number: int, count: int) -> tuple[Path, ...]:
     """
     if count <= 1:
         return (path,)
-    match = _NAME.match(path.name)
-    if match is None:
+    match = _NAME.fullmatch(path.name)
+    if match is None or (int(match["number"]), int(match["count"])) != (number + 1, count):
         raise ModelFileError(
-            f"{path.name} is part {number + 1} of {count} of a model, but its name does not say so.",
-            f"Give the parts their names back, like model-00001-of-{count:05d}.gguf.",
+            f"{shown(path)} is part {number + 1} of {count} of a model, but its name does not say so.",
+            f"Give all parts their names back: this one must end in -{number + 1:05d}-of-{count:05d}.gguf.",
         )
-    paths = tuple(
-        path.with_name(f"{match['stem']}-{i:05d}-of-{match['count']}{match['suffix']}")
-        for i in range(1, count + 1)
-    )
+    paths = tuple(path.with_name(f"{match['stem']}-{i:05d}-of-{count:05d}.gguf") for i in range(1, count + 1))
     if number != 0:
         raise ModelFileError(
-            f"{path.name} is part {number + 1} of {count} of this model.",
-            f"Open the first part instead: {paths[0].name}.",
+            f"{shown(path)} is part {number + 1} of {count} of a model.",
+            f"Open the first part instead: {shown(paths[0])}.",
         )
-    missing = [other.name for other in paths if not other.exists()]
-    if missing:
-        raise ModelFileError(
-            f"The model has {count} parts, and {', '.join(missing[:3])}"
-            f"{' and more are' if len(missing) > 3 else ' is' if len(missing) == 1 else ' are'} missing.",
-            f"Put all parts into the folder {path.parent}.",
-        )
+    _refuse_missing(paths)
     return paths
+
+
+def _refuse_missing(paths: tuple[Path, ...]) -> None:
+    missing = [shown(path) for path in paths if not path.exists()]
+    if missing:
+        names = ", ".join(missing[:3]) + (f" and {len(missing) - 3} more" if len(missing) > 3 else "")
+        raise ModelFileError(
+            f"The model has {len(paths)} parts; missing here: {names}.",
+            f"Put all parts into the folder of {shown(paths[0])}.",
+        )

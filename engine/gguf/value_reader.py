@@ -8,16 +8,18 @@ from engine.gguf.byte_stream import ByteStream
 from engine.gguf.model_file import MetadataValue, SkippedArray
 
 LONGEST_KEPT_ARRAY = 1024
-_LONGEST_TEXT_BYTES = 64 << 20  # a chat template takes kilobytes
-_STRING, _ARRAY, _BOOL = 8, 9, 7
-_FORMATS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "B", 10: "Q", 11: "q", 12: "d"}
+_LONGEST_ARRAY = 2 << 20  # the largest vocabularies have a quarter of a million entries
+_LONGEST_TEXT_BYTES = 16 << 20  # a chat template takes kilobytes
+_BOOL, _STRING, _ARRAY = 7, 8, 9
+_FORMATS = {
+    0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", _BOOL: "B", 10: "Q", 11: "q", 12: "d",
+}  # fmt: skip
 
 
 def read_text(stream: ByteStream) -> str:
     """A length-prefixed UTF-8 string; bytes that are no UTF-8 become U+FFFD."""
     length = stream.unsigned(8)
-    if length > _LONGEST_TEXT_BYTES:
-        raise stream.damaged(f"a text claims to be {length} bytes long")
+    stream.expect(length, 1, _LONGEST_TEXT_BYTES, "bytes of text")
     return stream.take(length).decode(errors="replace")
 
 
@@ -31,10 +33,8 @@ def read_value(stream: ByteStream, value_type: int) -> MetadataValue:
 def _read_scalar(stream: ByteStream, value_type: int) -> str | int | float | bool:
     if value_type == _STRING:
         return read_text(stream)
-    code = _FORMATS.get(value_type)
-    if code is None:
-        raise stream.damaged(f"unknown value type {value_type}")
-    (value,) = struct.unpack(f"<{code}", stream.take(struct.calcsize(code)))
+    code = _format(stream, value_type)
+    value: int | float = struct.unpack(code, stream.take(struct.calcsize(code)))[0]
     return bool(value) if value_type == _BOOL else value
 
 
@@ -42,15 +42,19 @@ def _read_array(stream: ByteStream) -> MetadataValue:
     element_type, length = stream.unsigned(4), stream.unsigned(8)
     if element_type == _ARRAY:
         raise stream.damaged("an array holds arrays")
-    if element_type != _STRING and element_type not in _FORMATS:
-        raise stream.damaged(f"unknown value type {element_type}")
-    width = 8 if element_type == _STRING else struct.calcsize(_FORMATS[element_type])
-    stream.expect(length, width, "array elements")
+    width = 8 if element_type == _STRING else struct.calcsize(_format(stream, element_type))
+    stream.expect(length, width, _LONGEST_ARRAY, "array elements")
     if length <= LONGEST_KEPT_ARRAY:
         return tuple(_read_scalar(stream, element_type) for _ in range(length))
     if element_type == _STRING:
-        for _ in range(length):
-            stream.skip(stream.unsigned(8))
+        stream.skip_texts(length)
     else:
         stream.skip(length * width)
     return SkippedArray(length, element_type)
+
+
+def _format(stream: ByteStream, value_type: int) -> str:
+    code = _FORMATS.get(value_type)
+    if code is None:
+        raise stream.damaged(f"unknown value type {value_type}")
+    return f"<{code}"

@@ -1,115 +1,193 @@
-"""Small GGUF files, sound and wrong in every way the reader names."""
+"""Small GGUF files for tests: valid ones by the gguf package, broken ones by hand."""
 
 from __future__ import annotations
 
+import os
 import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-from gguf import GGUFWriter
+from gguf import GGML_QUANT_SIZES, GGMLQuantizationType, GGUFWriter
 
-MAGIC = b"GGUF"
+MetadataIn = int | float | str | bool | Sequence[int] | Sequence[float] | Sequence[str] | Sequence[bool]
+TensorsIn = Mapping[str, tuple[str, Sequence[int]]]
+
+SMALL_TENSORS: TensorsIn = {
+    "token_embd.weight": ("F32", (32, 8)),
+    "blk.0.attn_norm.weight": ("F32", (32,)),
+    "output.weight": ("Q8_0", (32, 8)),
+}
 
 
-def write_sound(path: Path, *, architecture: str = "llama", alignment: int | None = None) -> Path:
-    """A file with metadata of every kind and two tensors; written by the gguf package."""
-    writer = GGUFWriter(path, architecture)
-    writer.add_name("sound")
-    writer.add_block_count(1)
-    writer.add_context_length(64)
-    writer.add_bool("test.flag", True)
-    writer.add_float32("test.float", 0.5)
-    writer.add_array("test.numbers", [3, 1, 2])
-    writer.add_token_list([f"token {i}" for i in range(3000)])
-    if alignment:
-        writer.add_custom_alignment(alignment)
-    writer.add_tensor("token_embd.weight", np.arange(320, dtype=np.float32).reshape(10, 32))
-    writer.add_tensor("output.weight", np.arange(64, dtype=np.float16).reshape(2, 32))
+def write_gguf(
+    path: Path,
+    tensors: TensorsIn = SMALL_TENSORS,
+    metadata: Mapping[str, MetadataIn] | None = None,
+    architecture: str = "llama",
+    tensors_per_shard: int = 0,
+) -> tuple[Path, ...]:
+    """Files of a valid model. Shapes in ggml order (fastest first); metadata keys are complete, values of
+    type int become uint32, float float32."""
+    writer = GGUFWriter(path, architecture, split_max_tensors=tensors_per_shard)
+    for key, value in (metadata or {}).items():
+        _add(writer, key, value)
+    random = np.random.default_rng(0)
+    for name, (type_name, shape) in tensors.items():
+        kind = GGMLQuantizationType[type_name]
+        block_elements, block_bytes = GGML_QUANT_SIZES[kind]
+        row_bytes = shape[0] // block_elements * block_bytes
+        data = random.integers(0, 100, (*reversed(shape[1:]), row_bytes), np.uint8)
+        writer.add_tensor(name, data, raw_dtype=kind)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
     writer.close()
-    return path
+    return tuple(sorted(path.parent.glob(f"{path.stem}-*-of-*.gguf"))) if tensors_per_shard else (path,)
 
 
-def raw_header(
-    tensors: list[tuple[str, tuple[int, ...], int, int]], metadata: bytes = b"", n_metadata: int = 0
-) -> bytes:
-    """A version 3 header by hand: tensors are (name, shape, type number, offset)."""
-    table = b"".join(
-        struct.pack("<Q", len(name)) + name.encode() + struct.pack("<I", len(shape))
-        + struct.pack(f"<{len(shape)}Q", *shape) + struct.pack("<IQ", kind, offset)
-        for name, shape, kind, offset in tensors
-    )  # fmt: skip
-    return MAGIC + struct.pack("<IQQ", 3, len(tensors), n_metadata) + metadata + table
+def _add(writer: GGUFWriter, key: str, value: MetadataIn) -> None:
+    if isinstance(value, bool):
+        writer.add_bool(key, value)
+    elif isinstance(value, int):
+        writer.add_uint32(key, value)
+    elif isinstance(value, float):
+        writer.add_float32(key, value)
+    elif isinstance(value, str):
+        writer.add_string(key, value)
+    else:
+        writer.add_array(key, value)
 
 
-def text_entry(key: str, value: str) -> bytes:
-    """A metadata entry with a string."""
-    return struct.pack("<Q", len(key)) + key.encode() + struct.pack("<IQ", 8, len(value)) + value.encode()
+def text(value: str) -> bytes:
+    """A string as it lies in a header."""
+    return struct.pack("<Q", len(value.encode())) + value.encode()
 
 
-def _number_entry(key: str, value: int) -> bytes:
-    return struct.pack("<Q", len(key)) + key.encode() + struct.pack("<II", 4, value)
+def entry(key: str, value_type: int, payload: bytes) -> bytes:
+    """A metadata entry as it lies in a header."""
+    return text(key) + struct.pack("<I", value_type) + payload
 
 
-def _split_part(number: int, count: int) -> bytes:
-    metadata = text_entry("general.architecture", "llama")
-    metadata += _number_entry("split.no", number) + _number_entry("split.count", count)
-    return raw_header([], metadata, 3)
+@dataclass(frozen=True, slots=True)
+class RawTensor:
+    """A row of the tensor table; the fields may contradict each other."""
+
+    name: str = "t"
+    shape: tuple[int, ...] = (32,)
+    type_number: int = 0
+    offset_bytes: int = 0
+
+    def row(self) -> bytes:
+        shape = struct.pack(f"<I{len(self.shape)}Q", len(self.shape), *self.shape)
+        return text(self.name) + shape + struct.pack("<IQ", self.type_number, self.offset_bytes)
 
 
-def wrong_files(directory: Path) -> dict[str, tuple[Path, str]]:
-    """One file per fault: name -> (path, words that the fault must contain)."""
-    directory.mkdir(parents=True, exist_ok=True)
-    sound = write_sound(directory / "sound.gguf").read_bytes()
+@dataclass(frozen=True, slots=True)
+class RawGguf:
+    """A file by hand; counts default to the truth."""
 
-    def put(name: str, data: bytes) -> Path:
-        path = directory / name
-        path.write_bytes(data)
-        return path
+    metadata: tuple[bytes, ...] = (entry("general.architecture", 8, text("llama")),)
+    tensors: tuple[RawTensor, ...] = (RawTensor(),)
+    data_bytes: int = 1024
+    version: int = 3
+    n_tensors: int | None = None
+    n_metadata: int | None = None
+    order: str = field(default="<")
 
-    folder = directory / "folder.gguf"
-    folder.mkdir(exist_ok=True)
-    unknown, odd = [("a", (32,), 999, 0)], [("a", (33,), 2, 0)]
-    twice = [("a.weight", (32,), 0, 0), ("a.weight", (32,), 0, 128)]
-    lonely = put("lonely-00001-of-00003.gguf", _split_part(0, 3))
-    put("pair-00001-of-00002.gguf", _split_part(0, 2))
-    second = put("pair-00002-of-00002.gguf", _split_part(1, 2))
+    def content(self) -> bytes:
+        """The whole file, weights aligned to 32 bytes."""
+        n_tensors = len(self.tensors) if self.n_tensors is None else self.n_tensors
+        n_metadata = len(self.metadata) if self.n_metadata is None else self.n_metadata
+        head = b"GGUF" + struct.pack(f"{self.order}IQQ", self.version, n_tensors, n_metadata)
+        head += b"".join(self.metadata) + b"".join(tensor.row() for tensor in self.tensors)
+        return head + bytes(-len(head) % 32 + self.data_bytes)
+
+
+def _alignment(value: int) -> RawGguf:
+    return RawGguf((entry("general.alignment", 4, struct.pack("<I", value)),))
+
+
+_CONTENTS: dict[str, tuple[str, bytes]] = {
+    "empty": ("empty.gguf", b""),
+    "git_lfs_pointer": (
+        "pointer.gguf",
+        b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a2146\nsize 4570000000\n",
+    ),
+    "web_page": ("page.gguf", b"\n<!DOCTYPE html>\n<html><body>Please log in</body></html>"),
+    "server_message": ("message.gguf", b'{"error":"Access to this model is restricted"}'),
+    "zip": ("zip.gguf", b"PK\x03\x04" + bytes(60)),
+    "pickle": ("pickle.gguf", b"\x80\x02}q\x00(X" + bytes(60)),
+    "safetensors": ("tensors.gguf", struct.pack("<Q", 40) + b'{"a":{"dtype":"F32","shape":[1]}}' + bytes(9)),
+    "old_ggml": ("ggjt.gguf", struct.pack("<II", 0x67676A74, 3) + bytes(60)),
+    "unknown_kind": ("noise.gguf", b"RIFF\x10\x20\x30" + bytes(60)),
+    "zeros": ("zeros.gguf", bytes(4096)),
+    "unfinished_download": ("model.gguf.crdownload", b"\x01\x02\x03\x04" * 20),
+    "too_short": ("short.gguf", b"GG"),
+    "big_endian": ("big.gguf", RawGguf((), (), order=">").content()),
+    "version_1": ("one.gguf", RawGguf(version=1).content()),
+    "future_version": ("future.gguf", RawGguf(version=9).content()),
+    "alignment_zero": ("alignment0.gguf", _alignment(0).content()),
+    "alignment_odd": ("alignment48.gguf", _alignment(48).content()),
+    "duplicate_tensor": (
+        "twice.gguf", RawGguf(tensors=(RawTensor(), RawTensor(offset_bytes=128))).content(),
+    ),
+    "duplicate_key": ("keys.gguf", RawGguf((entry("a", 0, b"\1"), entry("a", 0, b"\2"))).content()),
+    "nested_array": ("nested.gguf", RawGguf((entry("a", 9, struct.pack("<IQ", 9, 1)),)).content()),
+    "unknown_value_type": ("value.gguf", RawGguf((entry("a", 77, b""),)).content()),
+    "unknown_tensor_type": ("type.gguf", RawGguf(tensors=(RawTensor(type_number=999),)).content()),
+    "broken_rows": ("rows.gguf", RawGguf(tensors=(RawTensor(shape=(33,), type_number=8),)).content()),
+    "misplaced_tensor": ("gap.gguf", RawGguf(tensors=(RawTensor(offset_bytes=64),)).content()),
+    "absurd_tensor_count": ("tensors.count.gguf", RawGguf(n_tensors=1 << 60).content()),
+    "absurd_metadata_count": ("metadata.count.gguf", RawGguf(n_metadata=1 << 60).content()),
+    "absurd_text_length": (
+        "text.gguf", RawGguf((entry("a", 8, struct.pack("<Q", 1 << 62)),)).content(),
+    ),
+    "absurd_array_length": (
+        "array.gguf", RawGguf((entry("a", 9, struct.pack("<IQ", 8, 1 << 61)),)).content(),
+    ),
+    "absurd_dimensions": ("dimensions.gguf", RawGguf(tensors=(RawTensor(shape=(1,) * 200),)).content()),
+    "absurd_shape": ("shape.gguf", RawGguf(tensors=(RawTensor(shape=(1 << 40, 1 << 40)),)).content()),
+    "absurd_name": ("name.gguf", RawGguf(tensors=(RawTensor("n" * 5000),)).content()),
+}  # fmt: skip
+
+
+def wrong_files(directory: Path) -> dict[str, Path]:
+    """One file per fault that reading a model must name; `directory` should be empty.
+
+    "no_permission" is absent where files can't be protected from this user (root, some file systems).
+    """
+    paths = {"missing": directory / "missing.gguf", "directory": directory / "folder.gguf"}
+    paths["directory"].mkdir()
+    for fault, (name, content) in _CONTENTS.items():
+        paths[fault] = directory / name
+        paths[fault].write_bytes(content)
+    (whole,) = write_gguf(directory / "whole.gguf", metadata={"llama.block_count": 1})
+    content = whole.read_bytes()
+    for fault, length in (("truncated_header", 100), ("truncated_data", len(content) - 300)):
+        paths[fault] = directory / f"{fault}.gguf"
+        paths[fault].write_bytes(content[:length])
+    whole.chmod(0)
+    if not os.access(whole, os.R_OK):
+        paths["no_permission"] = whole
+    return paths | _wrong_shards(directory)
+
+
+def _wrong_shards(directory: Path) -> dict[str, Path]:
+    lost = write_gguf(directory / "lost.gguf", tensors_per_shard=1)
+    lost[1].unlink()
+    whole = write_gguf(directory / "parts.gguf", tensors_per_shard=1)
+    renamed = directory / "renamed.gguf"
+    renamed.write_bytes(whole[0].read_bytes())
+    mixed = write_gguf(directory / "mixed.gguf", tensors_per_shard=1)
+    mixed[2].write_bytes(mixed[1].read_bytes())
+    cut = write_gguf(directory / "cut.gguf", tensors_per_shard=1)
+    cut[2].write_bytes(cut[2].read_bytes()[:-64])
     return {
-        "missing": (directory / "nowhere.gguf", "no file"),
-        "empty": (put("empty.gguf", b""), "is empty"),
-        "directory": (folder, "is a folder"),
-        "truncated header": (put("header.gguf", sound[:100]), "middle of its header"),
-        "truncated data": (put("data.gguf", sound[:-40]), "incomplete"),
-        "git-lfs pointer": (
-            put("lfs.gguf", b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 9\n"),
-            "git-lfs pointer",
-        ),
-        "HTML page": (put("page.gguf", b"\n<!DOCTYPE html><html><body>Sign in</body></html>"), "web page"),
-        "wrong magic": (put("magic.gguf", b"ABCD" + sound[4:]), "does not start like a GGUF"),
-        "zip": (put("zip.gguf", b"PK\x03\x04" + bytes(100)), "ZIP archive"),
-        "old ggml": (put("old.gguf", b"tjgg" + bytes(100)), "old GGML file"),
-        "safetensors": (put("safe.gguf", struct.pack("<Q", 400) + b'{"a":1}' + bytes(400)), "safetensors"),
-        "unfinished download": (put("model.gguf.part", bytes(100)), "unfinished download"),
-        "unsupported version": (put("version.gguf", MAGIC + struct.pack("<I", 9) + sound[8:]), "version 9"),
-        "version 1": (put("version1.gguf", MAGIC + struct.pack("<I", 1) + sound[8:]), "too old"),
-        "big-endian": (put("big.gguf", MAGIC + struct.pack(">I", 3) + sound[8:]), "big-endian"),
-        "missing shard": (lonely, "lonely-00002-of-00003.gguf"),
-        "second shard first": (second, "part 2 of 2"),
-        "renamed shard": (put("renamed.gguf", _split_part(0, 3)), "name does not say so"),
-        "duplicate tensor": (put("twice.gguf", raw_header(twice) + bytes(512)), "“a.weight” twice"),
-        "unknown tensor type": (put("type.gguf", raw_header(unknown) + bytes(512)), "type 999"),
-        "impossible shape": (put("shape.gguf", raw_header(odd) + bytes(512)), "impossible shape"),
-        "too many dimensions": (
-            put("dims.gguf", raw_header([("a", (1, 1, 1, 1, 1), 0, 0)]) + bytes(512)), "5 dimensions"),
-        "absurd tensor count": (
-            put("count.gguf", MAGIC + struct.pack("<IQQ", 3, 1 << 60, 0) + bytes(64)), "more than the file"),
-        "absurd metadata count": (
-            put("kv.gguf", MAGIC + struct.pack("<IQQ", 3, 0, 1 << 60) + bytes(64)), "more than the file"),
-        "absurd text length": (
-            put("text.gguf", MAGIC + struct.pack("<IQQQ", 3, 0, 1, 1 << 50) + bytes(64)), "bytes long"),
-        "bad alignment": (
-            put("align.gguf", raw_header([], _number_entry("general.alignment", 24), 1) + bytes(64)),
-            "not a power of two"),
-    }  # fmt: skip
+        "missing_shard": lost[0],
+        "second_shard": whole[1],
+        "renamed_shard": renamed,
+        "foreign_shard": mixed[0],
+        "truncated_shard": cut[0],
+    }
