@@ -4,18 +4,33 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from math import prod
 
 from gguf import LlamaFileType
 
 from engine.gguf.expert_layout import ExpertLayout
+from engine.gguf.kv_size import kv_bytes_per_token
 from engine.gguf.model_file import ModelFile, SkippedArray
+from engine.gguf.shard_names import model_stem
 
-_KV_ELEMENT_BYTES = 2  # the cache is kept in f16
+
+@dataclass(frozen=True, slots=True)
+class TypeShare:
+    """How much of a model is stored in one tensor type."""
+
+    type_name: str
+    tensors: int
+    size_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
 class ModelFacts:
-    """Sizes in bytes; `expert_bytes` is one expert of the layer with the largest."""
+    """Sizes in bytes; what the file doesn't say is 0, "" or None.
+
+    `expert_bytes` is one expert of the layer with the largest; `layer_expert_bytes` one expert of each of
+    `moe_layers`. `n_layer` counts layers for multi-token prediction too, which are never run.
+    `context_length` is what the model was trained on. `types` are sorted by bytes, largest first.
+    """
 
     name: str
     architecture: str
@@ -35,50 +50,44 @@ class ModelFacts:
     n_embd: int
     n_vocab: int
     kv_bytes_per_token: int
-    types: tuple[tuple[str, int, int], ...]
+    types: tuple[TypeShare, ...]
     chat_template: str | None
 
 
 def model_facts(model: ModelFile, layout: ExpertLayout) -> ModelFacts:
     """Facts from metadata and tensor table alone."""
-    expert_sizes = tuple(layer.expert_bytes for layer in layout.layers)
+    layer_expert_bytes = tuple(layer.expert_bytes for layer in layout.layers)
+    types = _types(model)
     return ModelFacts(
-        name=model.text("general.name") or model.path.stem,
+        name=model.text("general.name") or model_stem(model.path),
         architecture=model.architecture,
-        file_type=_file_type(model),
+        file_type=_file_type(model) or (types[0].type_name if types else ""),
         file_bytes=model.size_bytes,
         n_shards=len(model.shards),
-        n_parameters=sum(_elements(t.shape) for t in model.tensors),
+        n_parameters=sum(prod(tensor.shape) for tensor in model.tensors),
         n_layer=model.number("block_count"),
         moe_layers=tuple(layer.layer for layer in layout.layers),
         n_expert=max((layer.n_expert for layer in layout.layers), default=0),
         top_k=layout.top_k,
-        expert_bytes=max(expert_sizes, default=0),
-        layer_expert_bytes=expert_sizes,
+        expert_bytes=max(layer_expert_bytes, default=0),
+        layer_expert_bytes=layer_expert_bytes,
         all_experts_bytes=sum(layer.n_expert * layer.expert_bytes for layer in layout.layers),
         dense_bytes=layout.dense_bytes,
         context_length=model.number("context_length"),
         n_embd=model.number("embedding_length"),
         n_vocab=_vocabulary_size(model),
-        kv_bytes_per_token=_kv_bytes_per_token(model),
-        types=_types(model),
+        kv_bytes_per_token=kv_bytes_per_token(model),
+        types=types,
         chat_template=model.text("tokenizer.chat_template") or None,
     )
 
 
-def _elements(shape: tuple[int, ...]) -> int:
-    count = 1
-    for size in shape:
-        count *= size
-    return count
-
-
 def _file_type(model: ModelFile) -> str:
+    """ "Q4_K_M" and the like; "" where the file doesn't say or says something newer than we know."""
     value = model.metadata.get("general.file_type")
-    try:
-        return LlamaFileType(value).name.removeprefix("MOSTLY_") if isinstance(value, int) else ""
-    except ValueError:
-        return ""
+    names = {int(kind): kind.name for kind in LlamaFileType if kind is not LlamaFileType.GUESSED}
+    name = names.get(value, "") if isinstance(value, int) else ""
+    return name.removeprefix("MOSTLY_").removeprefix("ALL_")
 
 
 def _vocabulary_size(model: ModelFile) -> int:
@@ -88,31 +97,9 @@ def _vocabulary_size(model: ModelFile) -> int:
     return len(tokens) if isinstance(tokens, tuple) else model.number("vocab_size")
 
 
-def _kv_bytes_per_token(model: ModelFile) -> int:
-    """Keys and values of all layers. Latent attention (MLA) keeps one compressed row and one rotary key."""
-    n_layer = model.number("block_count")
-    latent = model.number("attention.kv_lora_rank")
-    if latent and model.number("attention.key_length_mla"):
-        return n_layer * model.number("attention.key_length", latent) * _KV_ELEMENT_BYTES
-    n_head = max(1, model.number("attention.head_count"))
-    head = model.number("embedding_length") // n_head
-    key = model.number("attention.key_length", head)
-    value = model.number("attention.value_length", head)
-    heads = _per_layer(model, "attention.head_count_kv", n_layer, n_head)
-    return sum(heads) * (key + value) * _KV_ELEMENT_BYTES
-
-
-def _per_layer(model: ModelFile, key: str, n_layer: int, default: int) -> list[int]:
-    value = model.metadata.get(f"{model.architecture}.{key}", default)
-    if isinstance(value, tuple):
-        return [int(v) for v in value][:n_layer]
-    return [int(value) if isinstance(value, (int, float)) else default] * n_layer
-
-
-def _types(model: ModelFile) -> tuple[tuple[str, int, int], ...]:
-    """(type, tensors, bytes), largest first."""
+def _types(model: ModelFile) -> tuple[TypeShare, ...]:
     counts, sizes = Counter[str](), Counter[str]()
     for tensor in model.tensors:
         counts[tensor.type_name] += 1
         sizes[tensor.type_name] += tensor.size_bytes
-    return tuple((name, counts[name], size) for name, size in sizes.most_common())
+    return tuple(TypeShare(name, counts[name], size) for name, size in sizes.most_common())
