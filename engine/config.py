@@ -33,7 +33,8 @@ def format_size(size_bytes: float) -> str:
     size = float(size_bytes)
     for unit in ("B", "KiB", "MiB", "GiB"):
         if abs(size) < 1024:
-            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.3g} {unit}"
+            # three digits, but never an exponent: 1,000 to 1,023 have four
+            return f"{size:.0f} {unit}" if unit == "B" or size >= 1000 else f"{size:.3g} {unit}"
         size /= 1024
     return f"{size:.3g} TiB"
 
