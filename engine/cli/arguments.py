@@ -1,0 +1,69 @@
+"""Values on the command line, and the arguments that several commands share."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from engine.config import parse_size_bytes
+from engine.errors import UsageError
+
+
+def size_bytes(text: str) -> int:
+    """A size such as 6GiB, above 0."""
+    try:
+        size = parse_size_bytes(text)
+    except UsageError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+    if size <= 0:
+        raise argparse.ArgumentTypeError("must be above 0")
+    return size
+
+
+def positive(text: str) -> int:
+    """A whole number above 0."""
+    number = natural(text)
+    if number == 0:
+        raise argparse.ArgumentTypeError("must be above 0")
+    return number
+
+
+def natural(text: str) -> int:
+    """A whole number, 0 or above."""
+    if not text.isascii() or not text.isdigit():
+        raise argparse.ArgumentTypeError(f"“{text}” is not a whole number")
+    return int(text)
+
+
+def unit_tokens(text: str) -> int | None:
+    """Tokens of a prefill unit, or None for “auto”."""
+    return None if text == "auto" else positive(text)
+
+
+def add_file(parser: argparse.ArgumentParser) -> None:
+    """The model file."""
+    parser.add_argument("file", metavar="FILE", type=Path, help="GGUF file (first one of a split model)")
+
+
+def add_loading(parser: argparse.ArgumentParser) -> None:
+    """Memory, threads and prefetch."""
+    parser.add_argument("--ram", type=size_bytes, metavar="SIZE", help="memory budget, such as 6GiB")
+    parser.add_argument("--threads", type=positive, metavar="N", help="threads that compute")
+    parser.add_argument(
+        "--no-prefetch", action="store_true", help="don't read the next layer's experts ahead of time"
+    )
+
+
+def add_routing(parser: argparse.ArgumentParser) -> None:
+    """The routing policy; so far there is one."""
+    parser.add_argument(
+        "--routing", type=_routing, default="exact", metavar="exact", help="every rank from all experts"
+    )
+
+
+def _routing(text: str) -> str:
+    if text == "resident":
+        raise argparse.ArgumentTypeError("resident routing is not available in this version; use exact")
+    if text != "exact":
+        raise argparse.ArgumentTypeError(f"“{text}” is not a routing policy; use exact")
+    return text

@@ -1,0 +1,134 @@
+"""From the reports of child processes to rows, ratios and limits; pure arithmetic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from statistics import median
+
+from engine.cli.bench_records import STATES, BenchRun, ChildReport, PassCosts, StatePass
+
+Figure = Callable[[StatePass], float | None]
+Row = dict[str, object]
+
+
+def rows(
+    reports: Sequence[ChildReport], requested_unit: int | None, drive_bytes_per_second: float
+) -> list[Row]:
+    """One row per state: medians over the repetitions, except the peak, which is the highest."""
+    return (
+        [_row(reports, state, requested_unit, drive_bytes_per_second) for state in STATES] if reports else []
+    )
+
+
+def _row(reports: Sequence[ChildReport], state: str, requested_unit: int | None, drive: float) -> Row:
+    passes = [report.of(state) for report in reports]
+
+    def middle(figure: Figure) -> float | None:
+        values = [value for value in map(figure, passes) if value is not None]
+        return median(values) if values else None
+
+    is_cold, expert_bytes = state == STATES[0], reports[0].expert_bytes
+    return {
+        "state": state,
+        "unit": reports[0].unit_tokens,
+        "requested_unit": requested_unit or "auto",
+        "runs": len(reports),
+        "load_seconds": median(r.load_ns for r in reports) / 1e9 if is_cold else None,
+        "prefill_tokens_per_second": middle(lambda p: p.prefill_tokens_per_second),
+        "decode_tokens_per_second": middle(lambda p: p.decode_tokens_per_second()),
+        "prompt_tokens": passes[0].prompt_tokens,
+        "decode_tokens": len(passes[0].step_ns),
+        "disk_share": middle(lambda p: disk_share(p.costs)),
+        "disk_wait_ns": middle(lambda p: p.costs.disk_wait_ns),
+        "transfer_wait_ns": 0 if reports[0].side == "ours" else None,
+        "bytes_read": middle(lambda p: p.costs.bytes_read),
+        "peak_rss_bytes": max(p.peak_rss_bytes for p in passes),
+        "group_peak_bytes": max((r.group_peak_bytes for r in reports if r.group_peak_bytes), default=None),
+        "limit_ratio": middle(lambda p: limit_ratio(p, drive)),
+        "read_amplification": middle(lambda p: read_amplification(p.costs, expert_bytes)),
+        "read_rate_share": middle(lambda p: read_rate_share(p.costs, drive)),
+    }
+
+
+def disk_share(costs: PassCosts) -> float | None:
+    """Share of expert requests whose bytes had to come from the disk."""
+    if not costs.expert_requests or costs.experts_from_disk is None:
+        return None if costs.expert_requests is None else 0.0
+    return costs.experts_from_disk / costs.expert_requests
+
+
+def limit_ratio(measured: StatePass, drive_bytes_per_second: float) -> float | None:
+    """Measured time over the least possible: the reads at the drive's rate, or computing alone, if longer.
+
+    Computing alone is what is left of the measured time without disk waits and our own routing code.
+    """
+    costs = measured.costs
+    if costs.disk_wait_ns is None or costs.callback_ns is None or drive_bytes_per_second <= 0:
+        return None
+    compute_ns = max(0, measured.elapsed_ns - costs.disk_wait_ns - costs.callback_ns)
+    limit_ns = max(costs.bytes_read * 1e9 / drive_bytes_per_second, compute_ns)
+    return measured.elapsed_ns / limit_ns if limit_ns else None
+
+
+def read_amplification(costs: PassCosts, expert_bytes: int) -> float | None:
+    """Expert bytes read over the bytes of the experts that had to be read; 1 is ideal."""
+    if not costs.experts_from_disk or costs.expert_bytes_read is None or not expert_bytes:
+        return None
+    return costs.expert_bytes_read / (costs.experts_from_disk * expert_bytes)
+
+
+def read_rate_share(costs: PassCosts, drive_bytes_per_second: float) -> float | None:
+    """Our rate while at least one read was in flight, over the drive's measured rate."""
+    if not costs.disk_busy_ns or drive_bytes_per_second <= 0:
+        return None
+    return costs.bytes_read * 1e9 / costs.disk_busy_ns / drive_bytes_per_second
+
+
+def ratios(run: BenchRun) -> dict[str, float] | None:
+    """Medians, ours over stock, above 1 is better for us; None without stock.
+
+    Steady prefill and decode are those of the rotating state. Decode compares the same steps: the first
+    ones, as many as the shorter side took.
+    """
+    if not run.ours or not run.stock:
+        return None
+    steps = min(len(r.of("rotating").step_ns) for r in (*run.ours, *run.stock))
+    figures: dict[str, Callable[[ChildReport], float]] = {
+        "load": lambda r: 1e9 / r.load_ns,
+        "prefill_cold": lambda r: r.of("cold").prefill_tokens_per_second,
+        "prefill_steady": lambda r: r.of("rotating").prefill_tokens_per_second,
+        "decode": lambda r: r.of("rotating").decode_tokens_per_second(steps),
+    }
+    return {name: _ratio(run, figure) for name, figure in figures.items() if name != "decode" or steps}
+
+
+def _ratio(run: BenchRun, figure: Callable[[ChildReport], float]) -> float:
+    return median(map(figure, run.ours)) / median(map(figure, run.stock))
+
+
+def identical_logits(runs: Sequence[BenchRun]) -> bool | None:
+    """Whether all logits that both sides computed agree bit for bit; None where none were compared."""
+    compared = [
+        (ours.of(state).logits, stock.of(state).logits)
+        for run in runs
+        for ours, stock in zip(run.ours, run.stock, strict=False)
+        for state in STATES
+    ]
+    if not compared:
+        return None
+    return all(a == b for left, right in compared for a, b in zip(left, right, strict=False))
+
+
+def headline_run(runs: Sequence[BenchRun]) -> BenchRun:
+    """The run that stands for the whole: the automatic unit if it was measured, else the first asked for."""
+    return next((run for run in runs if run.requested_unit is None), runs[0])
+
+
+def overall_limit_ratio(our_rows: Sequence[Row], run: BenchRun) -> float | None:
+    """The rotating state of the headline run: what everyday use looks like."""
+    wanted = run.requested_unit or "auto"
+    for row in our_rows:
+        if row["state"] == "rotating" and row["requested_unit"] == wanted:
+            value = row["limit_ratio"]
+            return value if isinstance(value, float) else None
+    return None

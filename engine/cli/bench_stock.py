@@ -1,0 +1,38 @@
+"""The measured process of `bench` running stock llama.cpp."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.backends.stock import StockModel
+from engine.cli.bench_records import BenchTask, PassCosts
+from engine.cli.process_figures import block_bytes_read
+from engine.native.context import ContextSettings
+
+
+class BenchSide:
+    """Stock llama.cpp, mapped, without weight repacking: the same arithmetic as ours; loaded when made."""
+
+    expert_bytes = 0
+    budget_bytes: int | None = None
+    notes: tuple[str, ...] = ()
+
+    def __init__(self, task: BenchTask) -> None:
+        self.unit_tokens = task.unit_tokens or task.prompt_tokens
+        settings = ContextSettings(task.context_tokens, self.unit_tokens, task.threads)
+        self._model = StockModel(Path(task.path), settings)
+
+    def evaluate(self, tokens: list[int], position: int, is_prefill: bool) -> NDArray[np.float32]:
+        return self._model.evaluate(tokens, position)
+
+    def clear(self) -> None:
+        self._model.clear()
+
+    def costs(self) -> PassCosts:
+        return PassCosts(bytes_read=block_bytes_read())
+
+    def close(self) -> None:
+        self._model.close()

@@ -1,0 +1,222 @@
+"""`bench` with children that report round figures: order, document, table, faults."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from gguf import GGUFReader
+
+from engine.cli import bench
+from engine.cli.bench_child import Logits, prompt_of, run_state
+from engine.cli.bench_process import parse_outcome
+from engine.cli.bench_records import BenchTask, ChildReport, PassCosts
+from engine.errors import BudgetError, EngineError
+from engine.gguf.expert_layout import expert_layout
+from engine.gguf.reader import read_model
+from engine.hardware.drive_rate import DriveRate, ReadSpan
+from tests.support.bench_reports import report
+from tests.support.command_line import run_engine
+from tests.support.models import tiny_model
+
+GIB = 1 << 30
+
+
+class FakeChildren:
+    """Stands for the child processes and notes their tasks."""
+
+    def __init__(self) -> None:
+        self.tasks: list[BenchTask] = []
+        self.caps: list[int | None] = []
+        self.dropped: list[list[Path]] = []
+        self.refusal = ""
+
+    def run(self, task: BenchTask, cap_bytes: int | None, timeout: float) -> tuple[ChildReport, str]:
+        assert len(self.dropped) == len(self.tasks) + 1, "caches are dropped before every child"
+        self.tasks.append(task)
+        self.caps.append(cap_bytes)
+        return report(task.side), self.refusal
+
+    def drop(self, paths: list[Path]) -> str:
+        self.dropped.append(paths)
+        return "dropped"
+
+
+@pytest.fixture
+def children(monkeypatch: pytest.MonkeyPatch) -> FakeChildren:
+    fake = FakeChildren()
+    monkeypatch.setattr(bench, "run_child", fake.run)
+    monkeypatch.setattr(bench, "drop_page_cache", fake.drop)
+    monkeypatch.setattr(bench, "measure_drive_rate", lambda spans, depth: DriveRate(10**9, 10**9, True))
+    return fake
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    return tiny_model("qwen3moe", tmp_path)
+
+
+def test_sides_alternate_and_stock_takes_our_unit(children: FakeChildren, model: Path) -> None:
+    words = ("--compare", "stock", "--repeat", "2", "--unit", "3,auto", "--cap", "2.5GiB")
+    assert run_engine("bench", str(model), *words).code == 0
+    assert [task.side for task in children.tasks] == ["ours", "stock"] * 4
+    # the reports say 16: that is what ours effectively used, so that is what stock must use
+    assert [task.unit_tokens for task in children.tasks] == [3, 16, None, 16] * 2
+    seeds = [task.seed for task in children.tasks]
+    assert len(set(seeds[:4])) == len(set(seeds[4:])) == 1
+    assert abs(seeds[4] - seeds[0]) > 1, "a repetition uses its seed and the next one"
+    assert children.caps == [int(2.5 * GIB)] * 8
+
+
+def test_budget_is_a_part_of_the_cap_unless_given(children: FakeChildren, model: Path) -> None:
+    run_engine("bench", str(model), "--cap", "1GiB")
+    run_engine("bench", str(model), "--cap", "1GiB", "--ram", "512MiB")
+    run_engine("bench", str(model))
+    assert [task.budget_bytes for task in children.tasks] == [987_842_478, 512 << 20, None]
+
+
+def test_stock_decodes_fewer_tokens_with_the_same_context(children: FakeChildren, model: Path) -> None:
+    words = ("--compare", "stock", "--prompt-tokens", "250", "--decode-tokens", "30")
+    run_engine("bench", str(model), *words, "--stock-decode-tokens", "4", "--threads", "2")
+    ours, stock = children.tasks
+    assert (ours.decode_tokens, stock.decode_tokens) == (30, 4)
+    assert (ours.context_tokens, stock.context_tokens) == (512, 512)
+    assert (ours.threads, stock.threads, ours.n_vocab) == (2, 2, 259)
+
+
+def test_document_has_the_keys_of_the_schema(children: FakeChildren, model: Path) -> None:
+    words = ("--compare", "stock", "--cap", "2GiB", "--json")
+    document = json.loads(run_engine("bench", str(model), *words).out)
+    assert document["model"]["path"] == str(model)
+    assert (document["cap_bytes"], document["budget_bytes"]) == (2 * GIB, 2 << 30)
+    assert [row["state"] for row in document["rows"]] == ["cold", "warm-identical", "rotating"]
+    assert len(document["stock"]) == 3
+    assert document["ratios"] == {"load": 1.0, "prefill_cold": 1.0, "prefill_steady": 1.0, "decode": 1.0}
+    assert document["drive_bytes_per_second"] == 1e9
+    assert document["limit_ratio"] == pytest.approx(3 / 1.75)
+    assert document["identical_logits"] is True
+
+
+def test_document_without_stock(children: FakeChildren, model: Path) -> None:
+    document = json.loads(run_engine("bench", str(model), "--json").out)
+    assert (document["stock"], document["ratios"], document["identical_logits"]) == ([], None, None)
+    assert (document["cap_bytes"], [task.side for task in children.tasks]) == (None, ["ours"])
+
+
+def test_table_shows_figures_and_conditions(children: FakeChildren, model: Path) -> None:
+    children.refusal = "no control group may be made (Permission denied)"
+    printed = run_engine("bench", str(model), "--compare", "stock", "--cap", "2GiB")
+    cells = [cell.strip() for cell in printed.out.splitlines()[4].split("|")[1:-1]]
+    assert cells == [
+        "cold", "auto: 16", "1.00", "32.00", "2.00", "12.50%", "1,000", "572 MiB", "1.10", "120%", "1.71",
+        "1 GiB",
+    ]  # fmt: skip
+    assert "cap of 2 GiB not enforced: no control group may be made (Permission denied)" in printed.out
+    assert "cold: dropped" in printed.out
+    assert "bit-identical to stock" in printed.out
+    assert "run 1 of 1: unit auto, ours" in printed.err
+
+
+def test_budget_above_the_cap_is_refused(children: FakeChildren, model: Path) -> None:
+    printed = run_engine("bench", str(model), "--cap", "1GiB", "--ram", "2GiB")
+    assert (printed.code, children.tasks) == (2, [])
+
+
+# --- one child --------------------------------------------------------------------------------
+
+TASK = BenchTask("ours", "m.gguf", 5, 2, 256, 2, 259, 1)
+
+
+def test_outcomes_of_a_child() -> None:
+    good = report().to_json()
+    assert parse_outcome(TASK, 0, f"noise\n{good}\n", "", None) == report()
+    fault = {
+        "type": "error",
+        "kind": "BudgetError",
+        "fault": "Too small.",
+        "next_step": "Raise.",
+        "detail": "d",
+    }
+    with pytest.raises(BudgetError, match=r"Too small\. Raise\."):
+        parse_outcome(TASK, 2, json.dumps(fault), "", None)
+    with pytest.raises(EngineError, match="did not fit into 1 GiB"):
+        parse_outcome(TASK, -9, "", "", GIB)
+    with pytest.raises(EngineError, match="without a result") as caught:
+        parse_outcome(TASK, 1, "", "Segmentation fault", None)
+    assert caught.value.detail == "Segmentation fault"
+
+
+class CountingSide:
+    """The next token is the number of tokens seen; each token reads ten bytes."""
+
+    unit_tokens, expert_bytes, budget_bytes = 1, 0, None
+    notes: tuple[str, ...] = ()
+
+    def __init__(self) -> None:
+        self.cached: list[int] = [99]
+        self.read_bytes = 1000
+        self.prefills: list[bool] = []
+
+    def clear(self) -> None:
+        self.cached.clear()
+
+    def evaluate(self, tokens: list[int], position: int, is_prefill: bool) -> Logits:
+        assert position == len(self.cached)
+        self.prefills.append(is_prefill)
+        self.cached += tokens
+        self.read_bytes += 10 * len(tokens)
+        logits: Logits = np.zeros(50, np.float32)
+        logits[len(self.cached)] = 1
+        return logits
+
+    def costs(self) -> PassCosts:
+        return PassCosts(self.read_bytes)
+
+    def close(self) -> None: ...
+
+
+def test_a_state_starts_empty_and_decodes_greedily() -> None:
+    side = CountingSide()
+    measured = run_state(side, "cold", [7, 8, 9], 2)
+    assert side.cached == [7, 8, 9, 3, 4]
+    assert side.prefills == [True, False, False]
+    assert (measured.prompt_tokens, len(measured.step_ns), len(measured.logits)) == (3, 2, 3)
+    assert len(set(measured.logits)) == 3
+    assert measured.costs == PassCosts(50)
+    assert measured.peak_rss_bytes > 10 << 20
+
+
+def test_prompts_are_repeatable_and_fit_the_vocabulary() -> None:
+    large = replace(TASK, n_vocab=150_000, prompt_tokens=500)
+    small = replace(TASK, prompt_tokens=500)
+    assert prompt_of(large, 1) == prompt_of(large, 1) != prompt_of(large, 2)
+    assert all(256 <= token < 150_000 for token in prompt_of(large, 1))
+    assert all(0 <= token < 256 for token in prompt_of(small, 1))
+
+
+def test_drive_is_measured_on_whole_expert_slices(tmp_path: Path) -> None:
+    path = tiny_model("sharded", tmp_path)
+    model = read_model(path)
+    spans = list(bench.expert_spans(model, expert_layout(model), 500))
+    slices = {
+        ReadSpan(shard, int(t.data_offset) + e * int(t.n_bytes) // 16, int(t.n_bytes) // 16)
+        for shard in sorted(tmp_path.glob("sharded-*.gguf"))
+        for t in GGUFReader(shard).tensors
+        if "_exps.weight" in t.name
+        for e in range(16)
+    }
+    assert len(spans) == 500
+    assert set(spans) <= slices
+    assert len(set(spans)) > len(slices) / 2
+
+
+def test_a_dense_model_is_measured_within_its_file(tmp_path: Path) -> None:
+    path = tiny_model("llama", tmp_path)
+    model = read_model(path)
+    size_bytes = path.stat().st_size
+    for span in bench.expert_spans(model, expert_layout(model), 50):
+        assert span.offset_bytes >= 0
+        assert span.offset_bytes + span.size_bytes <= size_bytes
