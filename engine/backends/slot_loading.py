@@ -247,11 +247,17 @@ def _layer_slots(
 
 
 def _point_tensors(model: NativeModel, layers: list[LayerSlots]) -> None:
+    """Let the expert tensors see all slots of their class; with a slot for every expert, just their own.
+
+    llama.cpp's work per operation grows with the number of experts it sees.
+    """
     for layer in layers:
-        arena = layer.slot_class.arena
+        arena, table = layer.slot_class.arena, layer.slot_class.table
+        own = range(layer.row * table.n_expert, (layer.row + 1) * table.n_expert)
+        slots = own if table.is_complete else range(table.n_slots)
         for index, weight in enumerate(layer.experts.weights):
             address = model.experts.tensors[weight.tensor.name]
-            native_tensor.point_at_slots(address, 2, arena.weight_view(index, weight))
+            native_tensor.point_at_slots(address, 2, arena.weight_view(index, weight, slots))
         for index, bias in enumerate(layer.experts.biases):
             address = model.experts.tensors[bias.tensor.name]
-            native_tensor.point_at_slots(address, 1, arena.bias_view(index))
+            native_tensor.point_at_slots(address, 1, arena.bias_view(index, slots))

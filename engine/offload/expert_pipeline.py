@@ -62,7 +62,6 @@ class ExpertPipeline:
         self.on_layer: Callable[[int, int], None] | None = None
         self.probe: GraphProbe | None = None  # set for one pass that is aborted before it computes
         self._routing_operation = -1
-        self._is_settled: list[bool] = []  # layers whose experts are all in slots, for good
         self._readers = readers
         self._is_prefetch_on = is_prefetch_on
         self._layers: list[LayerSlots] = []
@@ -80,7 +79,6 @@ class ExpertPipeline:
         """Give the pipeline its layers, in order; the context that calls `on_node` exists before them."""
         self._layers, self._statistics, self._on_fault = layers, statistics, on_fault
         self._by_node = {routing_node(layer.experts.layer): layer for layer in layers}
-        self._is_settled = [False] * len(layers)
         self._classes = list({id(layer.slot_class): layer.slot_class for layer in layers}.values())
 
     def finish_probe(self, architecture: str) -> None:
@@ -142,12 +140,13 @@ class ExpertPipeline:
             return
         row = layer.slot_class.table.table[layer.row]
         picked = ids.copy()
-        if not self._is_settled[layer.index]:
+        if layer.slot_class.table.is_complete:
+            # nothing is ever evicted, and the tensors see expert e's slot at index e: ids stay as they are
+            if row[picked].min() < 0:
+                waited_ns = self._bring(layer, picked)
+        else:
             waited_ns = self._bring(layer, picked)
-            self._is_settled[layer.index] = (
-                layer.slot_class.plan.is_fully_resident and layer.slot_class.table.is_row_resident(layer.row)
-            )
-        ids[:] = row[picked]
+            ids[:] = row[picked]
         elapsed_ns = time.perf_counter_ns() - started_ns
         self._statistics.layer_done(layer.index, picked, elapsed_ns, waited_ns)
         if self.on_layer is not None:

@@ -61,16 +61,17 @@ class SlotArena:
             stride = projection.stride_bytes
             projection.buffer.touch(first_slot * stride, count * stride)
 
-    def weight_view(self, index: int, expert_tensor: ExpertTensor) -> SlotView:
-        """Where weight tensor `index` of a layer finds slot 0."""
+    def weight_view(self, index: int, expert_tensor: ExpertTensor, slots: range) -> SlotView:
+        """How weight tensor `index` of a layer sees these slots."""
         projection = self._weights[index]
-        lead = self._lead(projection, expert_tensor)
-        return SlotView(projection.buffer.address + lead, self.n_slots, projection.stride_bytes)
+        start = slots.start * projection.stride_bytes + self._lead(projection, expert_tensor)
+        return SlotView(projection.buffer.address + start, len(slots), projection.stride_bytes)
 
-    def bias_view(self, index: int) -> SlotView:
-        """Where bias tensor `index` of a layer finds slot 0."""
+    def bias_view(self, index: int, slots: range) -> SlotView:
+        """How bias tensor `index` of a layer sees these slots."""
         projection = self._biases[index]
-        return SlotView(projection.buffer.address, self.n_slots, projection.stride_bytes)
+        start = slots.start * projection.stride_bytes
+        return SlotView(projection.buffer.address + start, len(slots), projection.stride_bytes)
 
     @staticmethod
     def _lead(projection: Projection, expert_tensor: ExpertTensor) -> int:

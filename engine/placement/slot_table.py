@@ -29,10 +29,14 @@ class Moves:
 
 
 class SlotTable:
-    """Slots of one class. `table[row, expert]` is the slot of a usable expert, or -1."""
+    """Slots of one class. `table[row, expert]` is the slot of a usable expert, or -1.
+
+    With a slot for every expert, expert e of row r always gets slot r * n_expert + e.
+    """
 
     def __init__(self, n_row: int, n_expert: int, n_slots: int) -> None:
         self.n_row, self.n_expert, self.n_slots = n_row, n_expert, n_slots
+        self.is_complete = n_slots >= n_row * n_expert  # a slot for every expert: each has its own for good
         self.table = np.full((n_row, n_expert), -1, np.int32)
         self.evictions = 0
         self._pending = np.full((n_row, n_expert), -1, np.int32)  # assigned, bytes on their way
@@ -62,7 +66,11 @@ class SlotTable:
         usable = self.table[row, wanted]
         missing = wanted[(usable < 0) & (pending < 0)]
         leased = np.concatenate((usable[usable >= 0], pending[pending >= 0]))
-        slots = self._victims(row, len(missing), leased, is_prefill)
+        slots = (
+            self._own(row, missing)
+            if self.is_complete
+            else self._victims(row, len(missing), leased, is_prefill)
+        )
         if slots is None:
             return None
         self._assign(row, missing, slots)
@@ -77,6 +85,10 @@ class SlotTable:
         """
         experts = experts[(self.table[row, experts] < 0) & (self._pending[row, experts] < 0)]
         experts = experts[np.argsort(-self._heat[row, experts], kind="stable")]
+        if self.is_complete:
+            slots = self._own(row, experts)
+            self._assign(row, experts, slots)
+            return Moves(experts, slots, experts[:0])
         candidates = self._window(leased)
         distance = self._distance(current_row)
         near = distance[row]
@@ -132,6 +144,9 @@ class SlotTable:
         return bool((self.table[row] >= 0).all())
 
     # --- choosing slots ---------------------------------------------------------------------
+
+    def _own(self, row: int, experts: Ids) -> Ids:
+        return row * self.n_expert + experts
 
     def _free(self) -> Ids:
         return np.flatnonzero(self._owner < 0)

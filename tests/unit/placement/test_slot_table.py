@@ -192,3 +192,12 @@ def test_ids_out_of_range_are_an_error() -> None:
     table = SlotTable(1, 4, 4)
     with pytest.raises(IndexError):
         table.prepare(0, ids(7), False)
+
+
+def test_with_a_slot_for_every_expert_each_has_its_own() -> None:
+    table = SlotTable(n_row=2, n_expert=4, n_slots=8)
+    bring(table, 1, 2, 3)
+    stream = table.prepare_stream(0, ids(1), 1, ids())
+    table.complete(0, stream.missing)
+    bring(table, 0, 3)
+    assert table.table.tolist() == [[-1, 1, -1, 3], [-1, -1, 6, 7]]
