@@ -1,0 +1,56 @@
+"""One answer in the making: what it has said and how far it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from app.chat.answer_words import answering_words, prefill_words
+from app.history.answer_writer import AnswerWriter
+from app.history.records import Message
+from engine.events import GenerationStarted, PrefillProgress, TextDelta
+
+
+@dataclass(slots=True)
+class AnswerRun:
+    """Belongs to a conversation, whichever is on the screen. GUI thread only."""
+
+    message: Message
+    request_id: int
+    writer: AnswerWriter
+    progress: str = "Waiting for the engine…"
+    _first_text_ns: int = 0
+
+    @property
+    def conversation_id(self) -> int:
+        return self.message.conversation_id
+
+    @property
+    def text(self) -> str:
+        """Everything said so far."""
+        return self.writer.text
+
+    def start(self, event: GenerationStarted) -> None:
+        """The prompt is tokenised."""
+        start = PrefillProgress(
+            done_tokens=event.cached_tokens,
+            total_tokens=event.prompt_tokens,
+            cached_tokens=event.cached_tokens,
+            elapsed_ns=0,
+        )
+        self.read_prompt(start)
+
+    def read_prompt(self, event: PrefillProgress) -> None:
+        """Part of the prompt is in the cache; late reports, after the first text, are old news."""
+        if not self._first_text_ns:
+            self.progress = prefill_words(event)
+
+    def say(self, event: TextDelta) -> None:
+        """More text arrived."""
+        self._first_text_ns = self._first_text_ns or event.t_ns
+        self.progress = answering_words(event.completion_tokens, event.t_ns - self._first_text_ns)
+        self.writer.append(event.text)
+
+    def finished(self, status: str, stats: Mapping[str, object]) -> Message:
+        """The answer as it ended."""
+        return replace(self.message, text=self.text, status=status, stats=stats)

@@ -1,0 +1,231 @@
+"""The conversation on the screen: one selectable document that follows its end while the reader is there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QEvent, QMimeData, Qt, QUrl, Signal
+from PySide6.QtGui import QDesktopServices, QGuiApplication, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtWidgets import QPushButton, QTextBrowser, QWidget
+
+from app.chat.prompt_messages import is_answer_due
+from app.chat.transcript_document import (
+    AGAIN,
+    COPY,
+    COPY_CODE,
+    EARLIER,
+    SCHEME,
+    TranscriptDocument,
+    own_link,
+)
+from app.history.records import FAILED, INTERRUPTED, STOPPED, Message
+
+_WIDEST_TEXT_PIXELS_PER_POINT = 78
+_LEAST_MARGIN = 24
+# What is written at once when a conversation opens; a link shows more. Keeps the window answering.
+_FIRST_CHARACTERS = 40_000
+_FIRST_MESSAGES = 40
+_AT_END_PIXELS = 8
+_CENTRED = int(Qt.AlignmentFlag.AlignCenter) | int(Qt.TextFlag.TextWordWrap)
+
+
+class Transcript(QTextBrowser):
+    """Shows messages; GUI thread. `copy_wanted` carries a message id."""
+
+    copy_wanted = Signal(int)
+    again_wanted = Signal()
+    colours_changed = Signal()
+    following_changed = Signal(bool)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setAccessibleName("Conversation")
+        self.setOpenLinks(False)
+        self.setUndoRedoEnabled(False)
+        self.setFrameShape(QTextBrowser.Shape.NoFrame)
+        self.anchorClicked.connect(self._follow_link)
+        self._writer = TranscriptDocument(self.document())
+        self._messages: list[Message] = []
+        self._shown_limit = 1
+        self._empty_hint = ""
+        self._is_following = True
+        self._jump = QPushButton("↓ Jump to latest", self)
+        self._jump.setAutoDefault(False)
+        self._jump.hide()
+        self._jump.clicked.connect(self.jump_to_end)
+        bar = self.verticalScrollBar()
+        bar.rangeChanged.connect(self._range_changed)
+        bar.valueChanged.connect(self._value_changed)
+
+    # --- content ------------------------------------------------------------------------------
+
+    def show_messages(
+        self, messages: Sequence[Message], live: Message | None = None, empty_hint: str = ""
+    ) -> None:
+        """Replace everything; `live` is the answer in the making, which also stands in `messages`."""
+        self._messages = list(messages)
+        self._shown_limit, self._empty_hint = 1, empty_hint
+        self._is_following = True
+        self._write_all(live)
+        self.jump_to_end()
+
+    def refresh(self, messages: Sequence[Message], live: Message | None) -> None:
+        """Write everything anew in the same place (after a change of colours, font or messages)."""
+        self._messages = list(messages)
+        place = self.verticalScrollBar().value()
+        self._write_all(live)
+        if not self._is_following:
+            self.verticalScrollBar().setValue(place)
+
+    def add_message(self, message: Message, is_live: bool = False) -> None:
+        """Append a message; a live answer then takes `append_text` and `end_answer`."""
+        self._messages.append(message)
+        self._write(message, is_live)
+
+    def append_text(self, text: str) -> None:
+        """More of the live answer."""
+        self._writer.append_text(text)
+
+    def end_answer(self, message: Message) -> None:
+        """The live answer ended as `message` says."""
+        self._messages = [message if each.id == message.id else each for each in self._messages]
+        self._writer.end_answer(message)
+        if self._messages and self._messages[-1].id == message.id:
+            self._offer_again()
+
+    @property
+    def is_following(self) -> bool:
+        """Whether the view stays at the end as text arrives."""
+        return self._is_following
+
+    def _write_all(self, live: Message | None) -> None:
+        self._writer.clear(self.palette(), self.font())
+        self._fit_margins()
+        visible = self._visible_messages()
+        if len(visible) < len(self._messages):
+            hidden = len(self._messages) - len(visible)
+            self._writer.add_link_line(f"Show {hidden} earlier messages", own_link(EARLIER))
+        for message in visible:
+            is_live = live is not None and message.id == live.id
+            self._write(live if live is not None and is_live else message, is_live)
+        if live is None:
+            self._offer_again()
+
+    def _visible_messages(self) -> list[Message]:
+        room, shown = _FIRST_CHARACTERS * self._shown_limit, 0
+        for message in reversed(self._messages):
+            room -= len(message.text)
+            if shown and (room < 0 or shown >= _FIRST_MESSAGES * self._shown_limit):
+                break
+            shown += 1
+        return self._messages[len(self._messages) - shown :]
+
+    def _write(self, message: Message, is_live: bool) -> None:
+        if message.role == "user":
+            self._writer.add_user(message)
+        else:
+            self._writer.add_answer(message, is_live)
+
+    def _offer_again(self) -> None:
+        if not self._messages:
+            return
+        is_cut = self._messages[-1].status in (FAILED, STOPPED, INTERRUPTED)
+        if is_cut and not is_answer_due(self._messages):
+            self._writer.add_link_line("Answer again", own_link(AGAIN))
+
+    # --- links --------------------------------------------------------------------------------
+
+    def _follow_link(self, address: QUrl) -> None:
+        if address.scheme() != SCHEME:
+            QDesktopServices.openUrl(address)
+            return
+        action, _, number = address.path().partition("/")
+        if action == COPY:
+            self.copy_wanted.emit(int(number))
+        elif action == COPY_CODE:
+            QGuiApplication.clipboard().setText(self._writer.codes[int(number)])
+        elif action == AGAIN:
+            self.again_wanted.emit()
+        elif action == EARLIER:
+            self._show_earlier()
+
+    def _show_earlier(self) -> None:
+        """Twice as much; the line that was on top stays where it was."""
+        bar = self.verticalScrollBar()
+        from_end = bar.maximum() - bar.value()
+        self._is_following = False
+        self._shown_limit *= 2
+        live = next((each for each in self._messages if each.status == "streaming"), None)
+        self._write_all(live)
+        bar.setValue(bar.maximum() - from_end)
+
+    def loadResource(self, kind: int, name: QUrl | str) -> object:
+        """Nothing: an answer must not make the window read files or the network."""
+        return None
+
+    def createMimeDataFromSelection(self) -> QMimeData:
+        """Plain text only: colours of this window are of no use elsewhere."""
+        data = QMimeData()
+        data.setText(self.textCursor().selection().toPlainText())
+        return data
+
+    # --- scrolling ----------------------------------------------------------------------------
+
+    def jump_to_end(self) -> None:
+        """Show the latest text and follow it."""
+        self._set_following(True)
+        bar = self.verticalScrollBar()
+        bar.setValue(bar.maximum())
+
+    def _range_changed(self, _least: int, most: int) -> None:
+        if self._is_following:
+            self.verticalScrollBar().setValue(most)
+        self._place_jump()
+
+    def _value_changed(self, value: int) -> None:
+        self._set_following(value >= self.verticalScrollBar().maximum() - _AT_END_PIXELS)
+
+    def _set_following(self, is_following: bool) -> None:
+        if is_following != self._is_following:
+            self._is_following = is_following
+            self.following_changed.emit(is_following)
+        self._place_jump()
+
+    def _place_jump(self) -> None:
+        self._jump.setVisible(not self._is_following)
+        self._jump.adjustSize()
+        area = self.viewport().geometry()
+        self._jump.move(area.center().x() - self._jump.width() // 2, area.bottom() - self._jump.height() - 8)
+        self._jump.raise_()
+
+    # --- look ---------------------------------------------------------------------------------
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        self._fit_margins()
+        super().resizeEvent(event)
+        self._place_jump()
+
+    def _fit_margins(self) -> None:
+        """Lines stay readable in a wide window."""
+        widest = round(_WIDEST_TEXT_PIXELS_PER_POINT * max(self.font().pointSizeF(), 6))
+        margin = max(_LEAST_MARGIN, (self.viewport().width() - widest) // 2)
+        frame = self.document().rootFrame()
+        frame_format = frame.frameFormat()
+        if frame_format.leftMargin() != margin:
+            frame_format.setLeftMargin(margin)
+            frame_format.setRightMargin(margin)
+            frame_format.setBottomMargin(_LEAST_MARGIN)
+            frame.setFrameFormat(frame_format)
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() in (QEvent.Type.PaletteChange, QEvent.Type.FontChange):
+            self.colours_changed.emit()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        super().paintEvent(event)
+        if not self._messages and self._empty_hint:
+            painter = QPainter(self.viewport())
+            painter.setPen(self.palette().placeholderText().color())
+            area = self.viewport().rect().adjusted(40, 0, -40, 0)
+            painter.drawText(area, _CENTRED, self._empty_hint)

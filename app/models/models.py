@@ -1,0 +1,218 @@
+"""The models feature: choosing, loading, stopping a load, unloading, and telling the truth about it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from PySide6.QtCore import QObject, QSettings, Signal
+from PySide6.QtWidgets import QFileDialog, QWidget
+
+from app.models.load_dialog import LoadDialog
+from app.models.load_panel import LoadPanel
+from app.models.load_words import state_words
+from app.models.recent_models import RecentModel, RecentModels
+from app.models.start_page import StartPage
+from engine.config import LoadSettings
+from engine.errors import Cancelled, ErrorInfo
+from engine.events import (
+    EngineState,
+    Event,
+    LoadProgress,
+    ModelInfo,
+    ModelLoaded,
+    ModelUnloaded,
+    RequestFailed,
+    StateChanged,
+)
+
+
+class ModelEngine(Protocol):
+    """What this feature needs of the bridge; returns at once."""
+
+    def load(self, settings: LoadSettings) -> int: ...
+
+    def unload(self) -> int: ...
+
+    def cancel(self, request_id: int | None = None) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class PendingLoad:
+    """A load that was asked for and has not ended."""
+
+    request_id: int
+    settings: LoadSettings
+    name: str
+
+
+class Models(QObject):
+    """Owns the feature's widgets; the window places `panel` and `start_page`. GUI thread.
+
+    `changed` says that state, model or loads differ; `loaded` carries ModelInfo; `failed` an ErrorInfo;
+    `stopped` that the user stopped a load.
+    """
+
+    changed = Signal()
+    loading = Signal()
+    loaded = Signal(object)
+    failed = Signal(object)
+    stopped = Signal()
+
+    def __init__(
+        self, engine: ModelEngine, settings: QSettings, simulated: LoadSettings, demo: Path | None
+    ) -> None:
+        """`simulated` loads the simulated model, `demo` is the demo model's file if there is one."""
+        super().__init__()
+        self.state = EngineState.EMPTY
+        self.model: ModelInfo | None = None
+        self.recent = RecentModels(settings)
+        self.panel, self.start_page = LoadPanel(), StartPage(demo is not None)
+        self._engine = engine
+        self._simulated = simulated
+        self._demo = demo
+        self._pending: dict[int, PendingLoad] = {}
+        self._last: LoadSettings | None = None
+        self.panel.cancel_wanted.connect(self.cancel_load)
+        self.start_page.open_wanted.connect(lambda: self.choose_file(self.start_page.window()))
+        self.start_page.demo_wanted.connect(self.load_demo)
+        self.start_page.simulation_wanted.connect(self.simulate)
+        self.start_page.recent_chosen.connect(lambda model: self.load(model.settings))
+        self.start_page.show_recent(self.recent.all())
+
+    # --- commands -----------------------------------------------------------------------------
+
+    def choose_file(self, parent: QWidget) -> None:
+        """Let the user pick a file, then its settings."""
+        dialog = QFileDialog(
+            parent, "Open a model", self._last_folder(), "GGUF models (*.gguf);;All files (*)"
+        )
+        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+        dialog.fileSelected.connect(lambda name: self.ask_settings(Path(name), parent))
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()
+
+    def ask_settings(self, path: Path, parent: QWidget) -> None:
+        """Ask how to load a file, then load it."""
+        dialog = LoadDialog(self.recent.of(path), parent)
+        dialog.accepted.connect(lambda: self.load(dialog.settings))
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()
+
+    def ask_settings_again(self, parent: QWidget) -> None:
+        """Load the same model with other settings."""
+        if self._last is not None:
+            self.ask_settings(self._last.path, parent)
+
+    def load(self, settings: LoadSettings) -> None:
+        """Load; a load in progress is stopped first."""
+        self.cancel_load()
+        request_id = self._engine.load(settings)
+        is_simulated = settings.path == self._simulated.path
+        name = "a simulated model" if is_simulated else settings.path.name
+        self._pending[request_id] = PendingLoad(request_id, settings, name)
+        self.panel.begin(name)
+        self.loading.emit()
+        self.changed.emit()
+
+    def simulate(self) -> None:
+        """Load the simulated model."""
+        self.load(self._simulated)
+
+    def load_demo(self) -> None:
+        """Load the demo model that comes with the program."""
+        if self._demo is not None:
+            self.load(LoadSettings(self._demo))
+
+    def cancel_load(self) -> None:
+        """Stop every load that runs or waits."""
+        for request_id in self._pending:
+            self._engine.cancel(request_id)
+
+    def unload(self) -> None:
+        """Free the model; a running answer ends first."""
+        self._engine.cancel()
+        self._engine.unload()
+
+    # --- state --------------------------------------------------------------------------------
+
+    @property
+    def is_loading(self) -> bool:
+        return bool(self._pending)
+
+    @property
+    def can_reload(self) -> bool:
+        """Whether the loaded model can be loaded with other settings."""
+        return self.model is not None and self._last is not None and self._last.path != self._simulated.path
+
+    @property
+    def line(self) -> str:
+        """The state in one line."""
+        state = EngineState.LOADING if self._pending else self.state
+        name = next(reversed(self._pending.values())).name if self._pending else "a model"
+        return state_words(state, self.model, name)
+
+    def apply(self, events: Sequence[Event]) -> None:
+        """Take the engine's events in order."""
+        is_changed = False
+        for event in events:
+            is_changed |= self._take(event)
+        if is_changed:
+            self.changed.emit()
+
+    def _take(self, event: Event) -> bool:
+        match event:
+            case LoadProgress():
+                if event.request_id == next(reversed(self._pending), 0):
+                    self.panel.show_progress(event)
+                return False
+            case StateChanged():
+                self.state = event.state
+            case ModelUnloaded():
+                self.model = None
+            case ModelLoaded():
+                self._take_model(event)
+            case RequestFailed():
+                self._take_failure(event)
+            case _:
+                return False
+        return True
+
+    def _take_model(self, event: ModelLoaded) -> None:
+        self.model = event.info
+        pending = self._end_load(event.request_id)
+        if pending is not None:
+            self._last = pending.settings
+            if pending.settings.path != self._simulated.path:
+                self.recent.remember(pending.settings)
+                self.start_page.show_recent(self.recent.all())
+        self.loaded.emit(event.info)
+
+    def _take_failure(self, event: RequestFailed) -> None:
+        pending = self._end_load(event.request_id)
+        if pending is None:
+            return
+        if event.error.kind == Cancelled.__name__:
+            self.stopped.emit()
+            return
+        if event.error.kind == "ModelFileError" and not pending.settings.path.exists():
+            self.recent.forget(pending.settings.path)
+            self.start_page.show_recent(self.recent.all())
+        self.failed.emit(event.error)
+
+    def _end_load(self, request_id: int) -> PendingLoad | None:
+        pending = self._pending.pop(request_id, None)
+        if not self._pending:
+            self.panel.hide()
+        return pending
+
+    def _last_folder(self) -> str:
+        recent: list[RecentModel] = self.recent.all()
+        return str(recent[0].path.parent) if recent else ""
+
+
+def load_title(error: ErrorInfo) -> str:
+    """Title of the dialog for a failed load."""
+    return "Not enough memory" if error.kind == "BudgetError" else "The model can’t be loaded"

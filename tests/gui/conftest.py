@@ -1,0 +1,29 @@
+"""Tests of the window need no screen; a simulated engine answers."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+from engine.backends.base import InferenceBackend
+from tests.support.running_window import OpenWindow, RunningWindow, quick_backend
+
+
+@pytest.fixture
+def open_window(qtbot: QtBot, tmp_path: Path) -> Iterator[OpenWindow]:
+    """Opens windows of one data folder and closes them, engine and store included, after the test."""
+    opened: list[RunningWindow] = []
+
+    def open_one(factory: Callable[[], InferenceBackend] = quick_backend) -> RunningWindow:
+        opened.append(RunningWindow(qtbot, tmp_path, factory))
+        return opened[-1]
+
+    yield open_one
+    for window in opened:
+        window.close()
