@@ -34,7 +34,7 @@ def format_size(size_bytes: float) -> str:
     for unit in ("B", "KiB", "MiB", "GiB"):
         if abs(size) < 1024:
             # three digits, but never an exponent: 1,000 to 1,023 have four
-            return f"{size:.0f} {unit}" if unit == "B" or size >= 1000 else f"{size:.3g} {unit}"
+            return f"{size:.0f} {unit}" if unit == "B" or size >= 999.5 else f"{size:.3g} {unit}"
         size /= 1024
     return f"{size:.3g} TiB"
 
