@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import itertools
 import mmap
 import os
@@ -161,11 +162,18 @@ def _padded_bytes(span: ReadSpan) -> int:
 
 
 def _huge_buffer(size_bytes: int) -> tuple[mmap.mmap, memoryview]:
-    """Memory with at least `size_bytes`, advised as huge pages where the system knows them."""
-    memory = mmap.mmap(-1, -(-size_bytes // _HUGE_PAGE) * _HUGE_PAGE)
-    if hasattr(mmap, "MADV_HUGEPAGE"):
-        memory.madvise(mmap.MADV_HUGEPAGE)
-    return memory, memoryview(memory)
+    """Memory with at least `size_bytes` from a huge-page boundary on, advised as huge pages where they exist.
+
+    Private: shared anonymous memory, Python's default, belongs to tmpfs and rarely gets huge pages.
+    """
+    length = (-(-size_bytes // _HUGE_PAGE) + 1) * _HUGE_PAGE
+    if not hasattr(mmap, "MADV_HUGEPAGE"):
+        memory = mmap.mmap(-1, length)
+        return memory, memoryview(memory)
+    memory = mmap.mmap(-1, length, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    memory.madvise(mmap.MADV_HUGEPAGE)
+    address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+    return memory, memoryview(memory)[-address % _HUGE_PAGE :]
 
 
 def _fault(path: Path, error: OSError) -> DiskReadError:

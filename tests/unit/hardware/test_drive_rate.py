@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import threading
 from pathlib import Path
 
@@ -77,3 +78,11 @@ def test_a_failing_read_ends_all_threads(file: Path, monkeypatch: pytest.MonkeyP
     with pytest.raises(DiskReadError, match="Input/output error"):
         measure_drive_rate([ReadSpan(file, 0, 4096)], queue_depth=3)
     assert not [t for t in threading.enumerate() if t.name.startswith("drive-rate")]
+
+
+def test_buffers_start_at_a_huge_page() -> None:
+    memory, buffer = drive_rate._huge_buffer(5_000_000)
+    address = ctypes.addressof(ctypes.c_char.from_buffer(buffer))
+    assert address % (2 << 20) == 0
+    assert len(buffer) >= 5_000_000
+    del memory
