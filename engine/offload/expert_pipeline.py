@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from engine.errors import EngineError
 from engine.gguf.expert_layout import LayerExperts
 from engine.native import tensor
+from engine.native.tensor import OP, int32_at
 from engine.offload.graph_probe import GraphProbe
 from engine.offload.pass_statistics import PassStatistics
 from engine.offload.read_job import ReadJob, ReadReason
@@ -67,6 +68,7 @@ class ExpertPipeline:
         self._layers: list[LayerSlots] = []
         self._by_node: dict[bytes, LayerSlots] = {}
         self._classes: list[SlotClass] = []
+        self._is_settled: list[bool] = []  # layers with all experts in slots of their own: only watched
         self._statistics = PassStatistics(0, 0)
         self._on_fault: Callable[[], None] = lambda: None
         self._check: Callable[[], None] = lambda: None
@@ -79,6 +81,7 @@ class ExpertPipeline:
         """Give the pipeline its layers, in order; the context that calls `on_node` exists before them."""
         self._layers, self._statistics, self._on_fault = layers, statistics, on_fault
         self._by_node = {routing_node(layer.experts.layer): layer for layer in layers}
+        self._is_settled = [False] * len(layers)
         self._classes = list({id(layer.slot_class): layer.slot_class for layer in layers}.values())
 
     def finish_probe(self, architecture: str) -> None:
@@ -118,14 +121,20 @@ class ExpertPipeline:
     def on_node(self, node: int, is_asking: bool, _: object) -> bool:
         """ggml's eval callback: asked for every node, then called with the ones wanted."""
         if is_asking:  # for every node of every pass: the operation rules out nearly all of them
-            if tensor.operation_code_of(node) == self._routing_operation:
+            if int32_at(node + OP).value == self._routing_operation:
                 return tensor.name_of(node) in self._by_node
             if self.probe is not None:
                 self.probe.see(node)
             return False
         try:
             if self.error is None:
-                self._route(self._by_node[tensor.name_of(node)], node)
+                layer = self._by_node[tensor.name_of(node)]
+                if self._n_tokens == 1 and self._is_settled[layer.index]:
+                    self._statistics.token_picked(
+                        layer.index, tensor.first_row_bytes(tensor.source_of(node, 1))
+                    )
+                else:
+                    self._route(layer, node)
                 return True
         except BaseException as error:  # noqa: BLE001 - must not escape into C
             self.error = error
@@ -144,6 +153,7 @@ class ExpertPipeline:
             # nothing is ever evicted, and the tensors see expert e's slot at index e: ids stay as they are
             if row[picked].min() < 0:
                 waited_ns = self._bring(layer, picked)
+                self._is_settled[layer.index] = layer.slot_class.table.is_row_resident(layer.row)
         else:
             waited_ns = self._bring(layer, picked)
             ids[:] = row[picked]

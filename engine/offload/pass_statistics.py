@@ -25,6 +25,7 @@ class PassStatistics:
         self.expert_requests = self.expert_misses = 0
         self.expert_streamed = self.expert_streamed_used = 0
         self._picked: list[tuple[int, NDArray[np.int32]]] = []
+        self._picked_ids: list[tuple[int, bytes]] = []
         self._streamed: dict[int, NDArray[np.int64]] = {}
         self._decode_passes = 0
         self._n_tokens, self._is_prefill = 0, False
@@ -42,6 +43,10 @@ class PassStatistics:
         else:
             self.wait_decode_ns += wait_ns
             self._picked.append((layer_index, picked))  # folding now would slow every layer of a token
+
+    def token_picked(self, layer_index: int, ids: bytes) -> None:
+        """The experts (int32) that one token picked in a layer that has them all; free of any other cost."""
+        self._picked_ids.append((layer_index, ids))
 
     def misses(self, layer_index: int, wanted: NDArray[np.int64], n_missing: int) -> None:
         """A layer wants these experts, `n_missing` of them neither usable nor on their way."""
@@ -67,6 +72,10 @@ class PassStatistics:
     def end_pass(self) -> bool:
         """Fold what is left into the totals; whether it is time to promote."""
         self.passes += 1
+        self._picked += [
+            (layer_index, np.frombuffer(ids, np.int32)[None]) for layer_index, ids in self._picked_ids
+        ]
+        self._picked_ids.clear()
         if self._picked:
             self._fold_decode()
         self._streamed.clear()
@@ -85,7 +94,7 @@ class PassStatistics:
         layers = np.array([layer_index for layer_index, _ in self._picked])[:, None]
         experts = np.concatenate([picked for _, picked in self._picked])
         self._picked.clear()
-        self.uses[1, layers, experts] += 1
+        self.uses[0 if self._is_prefill else 1, layers, experts] += 1
         self.last_use_pass[layers, experts] = self.passes
         self.expert_requests += experts.size
         self.heat *= _DECAY_PER_TOKEN

@@ -135,6 +135,8 @@ class SlotTable:
 
     def tiers(self) -> NDArray[np.uint8]:
         """Tier of every expert, shape (rows, experts)."""
+        if self.is_complete:
+            return np.where(self.table < 0, Tier.DISK, Tier.HOST_POOL).astype(np.uint8)
         tiers = np.where(self._is_pool[self.table], Tier.HOST_POOL, Tier.HOST_WINDOW).astype(np.uint8)
         tiers[self.table < 0] = Tier.DISK
         return tiers
