@@ -63,9 +63,9 @@ def source_of(tensor: int, index: int) -> int:
 
 
 def first_row_bytes(tensor: int) -> bytes:
-    """Copy of the first row of an int32 matrix in host memory."""
-    columns = c.c_int64.from_address(tensor + NE).value
-    return c.string_at(data_of(tensor), 4 * columns)
+    """Copy of the first row of an int32 matrix in host memory; empty if it has no rows."""
+    columns, rows = (c.c_int64 * 2).from_address(tensor + NE)
+    return c.string_at(data_of(tensor), 4 * columns) if rows else b""
 
 
 def int32_rows(tensor: int) -> NDArray[np.int32]:

@@ -46,7 +46,8 @@ class PassStatistics:
 
     def token_picked(self, layer_index: int, ids: bytes) -> None:
         """The experts (int32) that one token picked in a layer that has them all; free of any other cost."""
-        self._picked_ids.append((layer_index, ids))
+        if ids:
+            self._picked_ids.append((layer_index, ids))
 
     def misses(self, layer_index: int, wanted: NDArray[np.int64], n_missing: int) -> None:
         """A layer wants these experts, `n_missing` of them neither usable nor on their way."""
