@@ -10,7 +10,6 @@ from PySide6.QtCore import QSettings, Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QCloseEvent, QDragEnterEvent, QDropEvent, QKeySequence
 from PySide6.QtWidgets import (
     QDockWidget,
-    QLabel,
     QMainWindow,
     QMessageBox,
     QStackedWidget,
@@ -19,6 +18,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.chat.chat import Chat
+from app.elided_label import ElidedLabel
 from app.engine_bridge import EngineBridge
 from app.fault_dialog import Fault, show_fault
 from app.history.store import HistoryStore
@@ -69,7 +69,7 @@ class MainWindow(QMainWindow):
         self.models = Models(bridge, surroundings.settings, surroundings.simulated, surroundings.demo)
         self.inspector = InspectorDock(self.telemetry)
         self.notice = NoticeBar()
-        self._state_line = QLabel()
+        self._state_line = ElidedLabel()
         self._pages = QStackedWidget()
         self.setAcceptDrops(True)
         self._build_layout()
@@ -119,7 +119,7 @@ class MainWindow(QMainWindow):
             ActionSpec("&Unload the model", models.unload, "Ctrl+E"),
             ActionSpec("&Simulated run", models.simulate),
             None,
-            ActionSpec("&Quit", self.close, _Key.Quit, QAction.MenuRole.QuitRole),
+            ActionSpec("&Quit", self.close, "Ctrl+Q", QAction.MenuRole.QuitRole),
         ])  # fmt: skip
         menus.add_menu("&Chat", [
             ActionSpec("&New conversation", chat.begin_new, _Key.New),

@@ -28,6 +28,7 @@ class Chat(QObject):
     def __init__(self, store: HistoryStore, engine: AnswerEngine, settings: QSettings) -> None:
         super().__init__()
         self._store = store
+        self._is_finished = False
         self.answering = Answering(store, engine)
         self.view = ConversationView(store, self.answering, settings)
         self.conversations = ConversationList()
@@ -54,6 +55,8 @@ class Chat(QObject):
 
     def show_list(self) -> None:
         """Read the list, or the search results, anew."""
+        if self._is_finished:
+            return
         try:
             text = self.conversations.search_text
             current_id = self.view.conversation_id
@@ -115,5 +118,6 @@ class Chat(QObject):
 
     def finish(self) -> None:
         """Before the program ends: save drafts, and every running answer as interrupted."""
+        self._is_finished = True
         self.view.keep_draft()
         self.answering.interrupt_all()

@@ -42,7 +42,7 @@ class ConversationView(QWidget):
         self._send = QPushButton("Send")
         self._build_layout()
         self._connect()
-        self.show_conversation(None)
+        self._show()
 
     def _build_layout(self) -> None:
         self._send.setToolTip("Send the message (Enter)")
@@ -80,9 +80,11 @@ class ConversationView(QWidget):
         """Switch; drafts and running answers stay with their conversations."""
         self._keep_draft()
         self.conversation_id = conversation_id
-        messages = self._messages()
-        self.transcript.show_messages(messages, self._live(), _HINT)
-        self.composer.setPlainText(self._drafts.text(conversation_id))
+        self._show()
+
+    def _show(self) -> None:
+        self.transcript.show_messages(self._messages(), self._live(), _HINT)
+        self.composer.setPlainText(self._drafts.text(self.conversation_id))
         self.show_activity()
 
     def send(self, text: str) -> None:

@@ -49,7 +49,7 @@ class TextColours:
             text=text,
             muted=blend(base, text, 0.66),
             code=blend(base, text, 0.07),
-            user=blend(base, accent, 0.22 if is_dark else 0.12),
+            user=blend(base, accent, 0.17 if is_dark else 0.12),
             line=blend(base, text, 0.25),
             link=palette.color(QPalette.ColorRole.Link),
             fault=QColor("#ff9d8c" if is_dark else "#b3261e"),

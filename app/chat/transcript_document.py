@@ -58,6 +58,7 @@ class TranscriptDocument:
         frame_format.setBackground(self._colours.user)
         frame_format.setPadding(10)
         frame_format.setTopMargin(_GAP)
+        frame_format.setBottomMargin(10)
         cursor.insertFrame(frame_format)
         self._add_name(cursor, "You", message.id)
         cursor.insertBlock(_spaced(2), QTextCharFormat())

@@ -1,0 +1,215 @@
+"""Names for assistive tools, menus, colours, text size, undo, drafts and what survives a restart."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QPalette
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QAbstractItemView,
+    QAbstractSpinBox,
+    QApplication,
+    QComboBox,
+    QLabel,
+    QLineEdit,
+    QListWidget,
+    QMenu,
+    QPlainTextEdit,
+    QProgressBar,
+    QPushButton,
+    QTabWidget,
+    QTextEdit,
+    QWidget,
+)
+
+from app.models.load_dialog import LoadDialog
+from app.models.recent_models import RecentModel
+from app.theme import Scheme, palette_of
+from tests.support.running_window import OpenWindow, RunningWindow
+
+_CONTROLS = (
+    QAbstractButton, QAbstractItemView, QAbstractSpinBox, QComboBox, QLineEdit, QPlainTextEdit, QProgressBar,
+    QTabWidget, QTextEdit,
+)  # fmt: skip
+
+
+def nameless(root: QWidget) -> list[str]:
+    """Controls that a screen reader could not name; Qt's own parts (qt_...) are named by Qt."""
+    buddies = {label.buddy() for label in root.findChildren(QLabel)}
+    return [
+        f"{type(control).__name__} in {type(control.parentWidget()).__name__}"
+        for control in root.findChildren(QWidget)
+        if isinstance(control, _CONTROLS)
+        and not control.accessibleName()
+        and not (isinstance(control, QAbstractButton) and control.text())
+        and control not in buddies
+        and not control.objectName().startswith("qt_")
+        and not isinstance(control.parentWidget(), QAbstractSpinBox | QComboBox | QLineEdit)
+        and control.parentWidget().metaObject().className() != "QComboBoxPrivateContainer"
+    ]
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance as WCAG 2 defines it."""
+    parts = [int(colour[n : n + 2], 16) / 255 for n in (1, 3, 5)]
+    red, green, blue = (
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(palette: QPalette, front: str, back: str) -> float:
+    lights = [luminance(palette.color(QPalette.ColorRole[role]).name()) for role in (front, back)]
+    return (max(lights) + 0.05) / (min(lights) + 0.05)
+
+
+def list_of(scene: RunningWindow) -> QListWidget:
+    return scene.window.chat.conversations.findChild(QListWidget)
+
+
+def test_every_control_has_a_name(open_window: OpenWindow) -> None:
+    scene = open_window()
+    scene.load()
+    dialog = LoadDialog(RecentModel(scene.window.models.recent.of(scene.window._surroundings.data_dir).path))
+    scene.qtbot.addWidget(dialog)
+    assert nameless(scene.window) == []
+    assert nameless(dialog) == []
+
+
+def test_no_two_actions_share_a_shortcut(open_window: OpenWindow) -> None:
+    actions = open_window().window._menus.actions.values()
+    keys = [key.toString() for action in actions for key in action.shortcuts()]
+    assert len(keys) == len(set(keys))
+    assert {"Ctrl+N", "Ctrl+O", "Ctrl+Q", "F1", "Esc"} <= set(keys)
+
+
+@pytest.mark.parametrize("is_dark", [False, True])
+@pytest.mark.parametrize(
+    ("front", "back"),
+    [
+        ("WindowText", "Window"), ("Text", "Base"), ("ButtonText", "Button"), ("Link", "Base"),
+        ("HighlightedText", "Highlight"), ("PlaceholderText", "Base"), ("ToolTipText", "ToolTipBase"),
+    ],
+)  # fmt: skip
+def test_contrast(is_dark: bool, front: str, back: str) -> None:
+    assert contrast(palette_of(is_dark), front, back) >= 4.5
+
+
+def test_colours_and_text_size_reach_everything_and_survive_a_restart(open_window: OpenWindow) -> None:
+    scene = open_window()
+    points = scene.window.chat.view.transcript.font().pointSizeF()
+    scene.window._menus.actions["Dark"].trigger()
+    for _ in range(3):
+        scene.window._menus.actions["Larger text"].trigger()
+    assert scene.theme.text_percent == 150
+    for widget in (
+        scene.window.chat.view.transcript,
+        scene.window.chat.view.composer,
+        scene.window.inspector,
+    ):
+        scene.until(lambda shown=widget: shown.font().pointSizeF() == pytest.approx(points * 1.5))
+        assert widget.palette().color(QPalette.ColorRole.Base).lightness() < 80
+    assert scene.window.chat.view.transcript.document().defaultFont().pointSizeF() == pytest.approx(
+        points * 1.5
+    )
+    assert scene.settings.value("look/scheme") == Scheme.DARK.value
+    assert int(str(scene.settings.value("look/text_percent"))) == 150
+    scene.window._menus.actions["Light"].trigger()
+    scene.window._menus.actions["Normal text size"].trigger()
+
+
+def test_a_deleted_conversation_comes_back_by_undo(open_window: OpenWindow) -> None:
+    scene = open_window()
+    scene.load()
+    scene.say("Keep me")
+    scene.until(lambda: len(scene.statuses()) == 2)
+    scene.until_idle()
+    list_of(scene).setCurrentRow(0)
+    list_of(scene).setFocus()
+    scene.qtbot.keyClick(list_of(scene), Qt.Key.Key_Delete)
+    assert scene.window.chat.conversations.titles() == []
+    assert scene.window.notice.text == "“Keep me” was deleted."
+    undo = next(b for b in scene.window.notice.findChildren(QPushButton) if b.text() == "Undo")
+    scene.qtbot.mouseClick(undo, Qt.MouseButton.LeftButton)
+    assert scene.window.chat.conversations.titles() == ["Keep me"]
+    assert "Keep me" in scene.transcript
+
+
+def test_deleting_the_answering_conversation_stops_it(open_window: OpenWindow) -> None:
+    scene = open_window()
+    scene.load()
+    scene.say("Talk")
+    scene.window.chat.delete(scene.window.chat.view.conversation_id)
+    scene.until_idle()
+    assert scene.transcript.strip() == ""
+
+
+def test_a_title_is_edited_in_place(open_window: OpenWindow) -> None:
+    scene = open_window()
+    scene.window.chat.begin_new()
+    scene.say("Old title")
+    list_of(scene).setFocus()
+    scene.until(list_of(scene).hasFocus)
+    scene.qtbot.keyClick(list_of(scene), Qt.Key.Key_F2)
+    editor = list_of(scene).viewport().findChild(QLineEdit)
+    editor.setText("専門 title")
+    scene.window.chat.show_list()
+    assert editor.text() == "専門 title"
+    scene.qtbot.keyClick(editor, Qt.Key.Key_Return)
+    scene.until(lambda: scene.store.conversations()[0].title == "専門 title")
+    scene.until(lambda: scene.window.chat.conversations.titles() == ["専門 title"])
+
+
+def test_search_finds_words_inside_messages(open_window: OpenWindow) -> None:
+    scene = open_window()
+    for text in ("First one\nabout needles", "Second one"):
+        scene.window.chat.begin_new()
+        scene.say(text)
+    scene.window.chat.conversations.findChild(QLineEdit).setText("needles")
+    scene.until(lambda: len(scene.window.chat.conversations.titles()) == 1)
+    assert scene.window.chat.conversations.titles()[0].startswith("First one\n")
+
+
+def test_drafts_stay_with_their_conversations_and_survive_a_restart(open_window: OpenWindow) -> None:
+    scene = open_window()
+    scene.window.chat.begin_new()
+    scene.say("One")
+    first = scene.window.chat.view.conversation_id
+    scene.window.chat.view.composer.setPlainText("draft of one")
+    scene.window.chat.begin_new()
+    assert scene.window.chat.view.composer.toPlainText() == ""
+    scene.window.chat.view.composer.setPlainText("draft of a new one")
+    scene.close()
+    again = open_window()
+    assert again.window.chat.view.composer.toPlainText() == "draft of a new one"
+    again.window.chat.open(first)
+    assert again.window.chat.view.composer.toPlainText() == "draft of one"
+
+
+def test_the_size_of_the_window_and_its_panels_survives(open_window: OpenWindow) -> None:
+    scene = open_window()
+    scene.window.resize(700, 500)
+    scene.window.inspector.hide()
+    size = scene.window.size()
+    scene.close()
+    again = open_window()
+    assert again.window.size() == size
+    assert not again.window.inspector.isVisible()
+
+
+def test_without_a_model_the_start_page_shows_and_the_title_is_plain(open_window: OpenWindow) -> None:
+    scene = open_window()
+    assert scene.window.models.start_page.isVisible()
+    assert scene.window.windowTitle() == "Emberglass"
+    scene.load()
+    assert not scene.window.models.start_page.isVisible()
+    assert scene.window.windowTitle() == "Simulated MoE 24×64 – Emberglass (simulated)"
+    assert "simulated" in scene.window.notice.text
+
+
+def test_menus_are_all_reachable_by_a_letter(open_window: OpenWindow) -> None:
+    bar = open_window().window.menuBar()
+    assert all("&" in action.text() for action in bar.actions())
+    assert all(isinstance(action.menu(), QMenu) for action in bar.actions())
+    assert QApplication.activeModalWidget() is None
