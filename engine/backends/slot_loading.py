@@ -29,7 +29,7 @@ from engine.offload.expert_pipeline import ExpertPipeline, LayerSlots, SlotClass
 from engine.offload.graph_probe import GraphProbe
 from engine.offload.pass_statistics import PassStatistics
 from engine.offload.reader_pool import ReaderPool
-from engine.offload.slot_arena import SlotArena, slot_bytes, touch_in_parallel
+from engine.offload.slot_arena import SlotArena, slot_bytes
 from engine.offload.weight_files import WeightFiles
 from engine.placement.placement_plan import ClassPlan, PlacementPlan, SlotClassSpec
 from engine.placement.slot_table import SlotTable
@@ -154,13 +154,11 @@ class _Loader:
         self, classes: list[list[LayerExperts]], plan: PlacementPlan, readers: ReaderPool
     ) -> list[SlotClass]:
         slot_classes = []
-        self._enter(LoadPhase.SLOTS, 0, plan.slots_bytes)
+        self._enter(LoadPhase.SLOTS)
         for layers, class_plan in zip(classes, plan.classes, strict=True):
             slot_class = _slot_class(layers, class_plan, self._layout.top_k)
             self._stack.callback(slot_class.arena.close)
             slot_classes.append(slot_class)
-        for done in touch_in_parallel([(s.arena, s.plan.spec.slot_bytes) for s in slot_classes]):
-            self._enter(LoadPhase.SLOTS, done, plan.slots_bytes)
         # closed first: no thread may write into an arena that is gone
         self._stack.callback(readers.close)
         return slot_classes

@@ -67,10 +67,6 @@ class HugeBuffer:
         array = (c.c_char * (size_bytes + PAGE)).from_address(self.address)
         self.view = memoryview(array).cast("B")
 
-    def touch(self, start: int, size: int) -> None:
-        """Make [start, start + size) resident and zero; releases the interpreter's lock meanwhile."""
-        c.memset(self.address + start, 0, size)
-
     def close(self) -> None:
         """Unmap; idempotent. No slice of `view` may be used afterwards."""
         if self._base:

@@ -1,14 +1,14 @@
 """The memory of one class of expert slots: one arena per projection, slot s of each belongs together.
 
-Slots are allocated once, touched once and recycled. Where a slice is a whole number of pages, every slot
-is congruent with the file, so that direct reads go straight into it.
+Slots are allocated once and recycled. Where a slice is a whole number of pages, every slot is congruent with
+the file, so that direct reads go straight into it. The kernel clears a slot's pages when the first expert is
+read into it, in reader threads that wait for the disk anyway: clearing them all at load cost more than the
+rest of the load and gained nothing.
 """
 
 from __future__ import annotations
 
 import ctypes as c
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from engine.gguf.expert_layout import ExpertTensor, LayerExperts
@@ -16,8 +16,6 @@ from engine.native.memory import PAGE, HugeBuffer
 from engine.native.tensor import SlotView
 from engine.offload.read_job import ReadJob, ReadPart, ReadReason
 
-_TOUCH_BYTES = 64 << 20
-_TOUCH_THREADS = 4
 _ALIGNMENT = 64  # ggml's tensor alignment is 32; a cache line costs nothing
 
 
@@ -54,12 +52,6 @@ class SlotArena:
         stride = slot_stride_bytes(expert_tensor.slice_bytes)
         buffer = HugeBuffer(self.n_slots * stride)
         return Projection(buffer, stride, expert_tensor.slice_bytes % PAGE == 0)
-
-    def touch(self, first_slot: int, count: int) -> None:
-        """Make a range of slots resident; the caller loops to stay cancellable."""
-        for projection in (*self._weights, *self._biases):
-            stride = projection.stride_bytes
-            projection.buffer.touch(first_slot * stride, count * stride)
 
     def weight_view(self, index: int, expert_tensor: ExpertTensor, slots: range) -> SlotView:
         """How weight tensor `index` of a layer sees these slots."""
@@ -107,27 +99,3 @@ class SlotArena:
         """Free all arenas; only when no read is in flight and the model is gone."""
         for projection in (*self._weights, *self._biases):
             projection.buffer.close()
-
-
-def touch_in_parallel(arenas: list[tuple[SlotArena, int]]) -> Iterator[int]:
-    """Make all slots of (arena, bytes per slot) resident; yields bytes done so far.
-
-    The kernel clears pages at a few GB/s per core, which would otherwise be most of a load. The caller may
-    stop iterating (cancel); what is being touched then is finished first.
-    """
-    pieces = []
-    for arena, size in arenas:
-        step = max(1, _TOUCH_BYTES // size)
-        pieces += [
-            (arena, first, min(step, arena.n_slots - first), size) for first in range(0, arena.n_slots, step)
-        ]
-    with ThreadPoolExecutor(_TOUCH_THREADS, "emberglass-touch") as pool:
-        try:
-            touching = [pool.submit(arena.touch, first, count) for arena, first, count, _ in pieces]
-            done = 0
-            for future, (_, _, count, size) in zip(touching, pieces, strict=True):
-                future.result()
-                done += count * size
-                yield done
-        finally:
-            pool.shutdown(cancel_futures=True)
