@@ -14,6 +14,7 @@ from PySide6.QtGui import (
 )
 
 from app.chat.answer_words import ending_words, stats_words
+from app.chat.markdown_split import complete_length
 from app.chat.markdown_text import TextColours, link_format, markdown_document
 from app.history.records import FAILED, Message
 
@@ -28,7 +29,10 @@ def own_link(action: str, number: int = 0) -> str:
 
 
 class TranscriptDocument:
-    """Appends to a QTextDocument; only one answer streams at a time, in its place among later messages."""
+    """Appends to a QTextDocument; only one answer streams at a time, in its place among later messages.
+
+    Of a streaming answer, finished blocks are rendered once as they end, the rest stays plain text.
+    """
 
     def __init__(self, document: QTextDocument) -> None:
         self.codes: list[str] = []
@@ -37,6 +41,7 @@ class TranscriptDocument:
         self._font = QFont()
         self._body: tuple[QTextCursor, QTextCursor] | None = None
         self._ending: QTextCursor | None = None
+        self._tail, self._tail_start = "", QTextCursor(document)
 
     def clear(self, palette: QPalette, font: QFont) -> None:
         """Empty the document; what follows is written in these colours and this font."""
@@ -75,25 +80,49 @@ class TranscriptDocument:
             body.setPosition(cursor.position() - 1)
         start.setKeepPositionOnInsert(True)
         self._body, self._ending = (start, end), cursor
+        self._tail, self._tail_start = "", QTextCursor(start)
+        self._tail_start.setKeepPositionOnInsert(True)
         if is_streaming:
             self.append_text(message.text)
         else:
             self.end_answer(message)
 
     def append_text(self, text: str) -> None:
-        """More of the streaming answer, as plain text; only what follows it is laid out again."""
-        if self._body is not None and text:
-            self._body[1].insertText(text.replace("\r", ""), self._plain())
+        """More of the streaming answer; what was rendered before is not touched."""
+        if self._body is None or not text:
+            return
+        text = text.replace("\r", "")
+        self._body[1].insertText(text, self._plain())
+        self._tail += text
+        complete = complete_length(self._tail)
+        if complete:
+            self._render_tail(self._body[1], complete)
+
+    def _render_tail(self, end: QTextCursor, complete: int) -> None:
+        """Replace the first `complete` characters of the plain tail by rendered Markdown."""
+        part, self._tail = self._tail[:complete], self._tail[complete:]
+        cursor = self._selection(self._tail_start, end)
+        cursor.beginEditBlock()
+        cursor.removeSelectedText()
+        self._insert_markdown(cursor, part)
+        cursor.insertBlock(_spaced(0), self._plain())
+        self._tail_start.setPosition(cursor.position())
+        cursor.insertText(self._tail, self._plain())
+        cursor.endEditBlock()
+        end.setPosition(cursor.position())
+
+    def _selection(self, start: QTextCursor, end: QTextCursor) -> QTextCursor:
+        cursor = QTextCursor(self._document)
+        cursor.setPosition(start.position())
+        cursor.setPosition(end.position(), QTextCursor.MoveMode.KeepAnchor)
+        return cursor
 
     def end_answer(self, message: Message) -> None:
         """Replace the plain text by the rendered Markdown and say how the answer ended."""
         if self._body is None or self._ending is None:
             return
-        start, end = self._body
-        body = QTextCursor(self._document)
+        body = self._selection(*self._body)
         body.beginEditBlock()
-        body.setPosition(start.position())
-        body.setPosition(end.position(), QTextCursor.MoveMode.KeepAnchor)
         body.removeSelectedText()
         self._insert_markdown(body, message.text)
         self._write_ending(self._ending, message)

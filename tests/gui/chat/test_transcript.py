@@ -150,3 +150,21 @@ def test_selected_text_is_copied_as_plain_text(transcript: Transcript) -> None:
     data = QGuiApplication.clipboard().mimeData()
     assert data.text() == "Some bold words"
     assert not data.hasHtml()
+
+
+def test_finished_blocks_are_rendered_while_the_rest_still_streams(transcript: Transcript) -> None:
+    live = message(2, "assistant", "", "streaming")
+    transcript.show_messages([message(1, "user", "q"), live], live)
+    answer = f"Some **bold** words\n\n{FENCED}\n\n- item\n\nThe *end"
+    for character in answer:
+        transcript.append_text(character)
+    streamed = transcript.toPlainText()
+    assert "Some bold words" in streamed
+    assert "```" not in streamed
+    assert streamed.count("x = 1") == streamed.count("item") == 1
+    assert streamed.endswith("The *end\n")
+    transcript.end_answer(replace(live, text=answer + "*", status="complete"))
+    rendered = Transcript()
+    rendered.show_messages([message(1, "user", "q"), message(2, "assistant", answer + "*")])
+    assert transcript.toPlainText() == rendered.toPlainText()
+    rendered.deleteLater()
