@@ -6,7 +6,6 @@ import ctypes as c
 import time
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
-from pathlib import Path
 
 from engine.backends.base import CancelToken, LoadReport, LoadResult
 from engine.backends.load_budget import LoadBudget
@@ -118,10 +117,20 @@ class _Loader:
 
     def _map(self) -> NativeModel:
         self._enter(LoadPhase.MAP)
-        path: Path = self._file.shards[0].path
-        model = NativeModel(path, lambda _: not self._cancel.is_cancelled, bool(self._layout.layers))
+        has_experts = bool(self._layout.layers)
+        report = self._is_going_on if has_experts else self._report_dense
+        model = NativeModel(self._file.shards[0].path, report, has_experts)
         self._stack.callback(model.close)
         return model
+
+    def _is_going_on(self, _: float) -> bool:
+        return not self._cancel.is_cancelled
+
+    def _report_dense(self, share: float) -> bool:
+        """llama.cpp reads a model without experts itself."""
+        total = self._layout.dense_bytes
+        self._enter(LoadPhase.DENSE_READ, int(share * total), total)
+        return True
 
     def _read_dense(self, model: NativeModel, biases: BiasStore, readers: ReaderPool) -> None:
         by_name = {tensor.name: tensor for tensor in self._file.tensors}

@@ -18,13 +18,16 @@ _LOAD_MODE_MMAP = 1
 
 
 class StockModel:
-    """A model loaded as llama.cpp does by default (mapped), without weight repacking; one thread."""
+    """A model loaded as llama.cpp does by default (mapped); owned by one thread.
 
-    def __init__(self, path: Path, settings: ContextSettings) -> None:
+    `is_repacked`: let llama.cpp rewrite the weights for its fastest kernels (its default; other sums).
+    """
+
+    def __init__(self, path: Path, settings: ContextSettings, is_repacked: bool = False) -> None:
         log.capture()
         ll.llama_backend_init()
         params = ll.llama_model_default_params()
-        params.load_mode, params.use_extra_bufts = _LOAD_MODE_MMAP, False
+        params.load_mode, params.use_extra_bufts = _LOAD_MODE_MMAP, is_repacked
         self._model: Any = ll.llama_model_load_from_file(str(path).encode(), params)
         if not self._model:
             raise NativeError(f"llama.cpp could not load {path.name}.", "", log.recent_faults())

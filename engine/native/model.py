@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes as c
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from engine.native.memory import HugeBuffer, Reservation
 from engine.native.no_prefetch import no_prefetch
 
 EXPERT_PATTERN = r"^blk\.[0-9]+\.ffn_(up|down|gate|gate_up)_exps\.(weight|bias)$"
-_LOAD_MODE_MMAP, _LAZY_OFF = 1, 0
+_LOAD_MODE_MMAP, _LOAD_MODE_DIRECT, _LAZY_OFF = 1, 4, 0
 
 
 def initialise() -> None:
@@ -27,17 +28,20 @@ def initialise() -> None:
 
 
 class NativeModel:
-    """Owns llama_model and the memory of its weights; nothing of the weights is read by loading.
+    """Owns llama_model and the memory of its weights.
 
-    `dense` tensors are allocated (and empty) in memory of ours, `experts` only in reserved address space.
+    With routed experts nothing of the weights is read by loading: `dense` tensors are allocated (and empty)
+    in memory of ours, `experts` only in reserved address space. A model without experts is left to llama.cpp,
+    which reads and repacks the weights for its fastest kernels; `on_progress` gets the share done (0 to 1)
+    and stops the load by returning False.
     """
 
-    def __init__(self, path: Path, on_progress: Callable[[float], bool], is_offloadable: bool) -> None:
+    def __init__(self, path: Path, on_progress: Callable[[float], bool], has_experts: bool) -> None:
         initialise()
         self.dense = BufferType("Emberglass dense", HugeBuffer)
         self.experts = BufferType("Emberglass slots", Reservation)
-        pairs = [(EXPERT_PATTERN, self.experts)] if is_offloadable else []
-        self._overrides = Overrides([*pairs, (".", self.dense)])
+        self._has_experts = has_experts
+        self._overrides = Overrides([(EXPERT_PATTERN, self.experts), (".", self.dense)])
         self._error: BaseException | None = None
         self._on_progress = on_progress
         self._progress = ll.llama_progress_callback(self._report)
@@ -46,12 +50,14 @@ class NativeModel:
     def _load(self, path: Path) -> Any:  # noqa: ANN401 - an opaque pointer of llama_cpp
         log.recent_faults()
         params = ll.llama_model_default_params()
-        params.load_mode, params.lazy_mode = _LOAD_MODE_MMAP, _LAZY_OFF
-        params.use_extra_bufts = False
-        params.tensor_buft_overrides = self._overrides.address
+        params.lazy_mode = _LAZY_OFF
+        params.load_mode = _LOAD_MODE_MMAP if self._has_experts else _LOAD_MODE_DIRECT
+        params.use_extra_bufts = not self._has_experts
+        if self._has_experts:
+            params.tensor_buft_overrides = self._overrides.address
         params.progress_callback = self._progress
         with no_prefetch():
-            handle = ll.llama_model_load_from_file(str(path).encode(), params)
+            handle = ll.llama_model_load_from_file(os.fsencode(path), params)
         if not handle:
             error = self._error or self.dense.error or self.experts.error
             self._free_memory()

@@ -58,9 +58,17 @@ def run_ours(backend: LlamaCppBackend, prompt: list[int], n_decode: int) -> tupl
 
 
 @cache
-def run_stock(path: Path, unit_tokens: int, threads: int, n_prompt: int, n_decode: int, seed: int) -> Run:
+def run_stock(
+    path: Path,
+    unit_tokens: int,
+    threads: int,
+    n_prompt: int,
+    n_decode: int,
+    seed: int,
+    is_repacked: bool = False,
+) -> Run:
     """The reference, computed once per session for equal arguments."""
-    model = StockModel(path, ContextSettings(CONTEXT_TOKENS, unit_tokens, threads))
+    model = StockModel(path, ContextSettings(CONTEXT_TOKENS, unit_tokens, threads), is_repacked)
     try:
         prompt = prompt_tokens(n_prompt, seed)
         steps = [model.evaluate(prompt, 0)]
