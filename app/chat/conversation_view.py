@@ -158,7 +158,7 @@ class ConversationView(QWidget):
     def _begun(self, conversation_id: int) -> None:
         run = self._answering.run_of(conversation_id)
         if conversation_id == self.conversation_id and run is not None:
-            self.transcript.refresh(self._messages(), self._live())
+            self.transcript.add_message(run.message, is_live=True)
         self._progressed(conversation_id)
         self.changed.emit()
 

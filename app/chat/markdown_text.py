@@ -105,7 +105,7 @@ def is_code(block: QTextBlock) -> bool:
 
 def _style_characters(document: QTextDocument, colours: TextColours) -> None:
     """Disarm links that are not for the web, drop pictures, colour inline code."""
-    spans = [span for block in blocks_of(document) for span in _spans(block)]
+    spans = [span for block in blocks_of(document) for span in _spans(block) if _needs_style(span[2])]
     cursor = QTextCursor(document)
     for start, length, style in reversed(spans):
         cursor.setPosition(start)
@@ -114,10 +114,14 @@ def _style_characters(document: QTextDocument, colours: TextColours) -> None:
             cursor.insertText(f"[picture: {style.toImageFormat().name()}]", QTextCharFormat())
         elif style.isAnchor():
             cursor.setCharFormat(_link_format(style, colours))
-        elif style.fontFixedPitch():
+        else:
             style.setFontFamilies(fixed_font_families())
             style.setBackground(colours.code)
             cursor.setCharFormat(style)
+
+
+def _needs_style(style: QTextCharFormat) -> bool:
+    return style.isImageFormat() or style.isAnchor() or style.fontFixedPitch()
 
 
 def _spans(block: QTextBlock) -> Iterator[tuple[int, int, QTextCharFormat]]:

@@ -43,6 +43,8 @@ class Transcript(QTextBrowser):
         self.setOpenLinks(False)
         self.setUndoRedoEnabled(False)
         self.setFrameShape(QTextBrowser.Shape.NoFrame)
+        # coming and going, it would have everything laid out twice
+        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
         self.anchorClicked.connect(self._follow_link)
         self._writer = TranscriptDocument(self.document())
         self._messages: list[Message] = []
@@ -101,6 +103,7 @@ class Transcript(QTextBrowser):
     def _write_all(self, live: Message | None) -> None:
         self._writer.clear(self.palette(), self.font())
         self._fit_margins()
+        self.document().setLayoutEnabled(False)
         visible = self._visible_messages()
         if len(visible) < len(self._messages):
             hidden = len(self._messages) - len(visible)
@@ -110,6 +113,7 @@ class Transcript(QTextBrowser):
             self._write(live if live is not None and is_live else message, is_live)
         if live is None:
             self._offer_again()
+        self.document().setLayoutEnabled(True)
 
     def _visible_messages(self) -> list[Message]:
         room, shown = _FIRST_CHARACTERS * self._shown_limit, 0
@@ -131,7 +135,7 @@ class Transcript(QTextBrowser):
             return
         is_cut = self._messages[-1].status in (FAILED, STOPPED, INTERRUPTED)
         if is_cut and not is_answer_due(self._messages):
-            self._writer.add_link_line("Answer again", own_link(AGAIN))
+            self._writer.add_offer("Answer again", own_link(AGAIN))
 
     # --- links --------------------------------------------------------------------------------
 

@@ -41,7 +41,8 @@ class TranscriptDocument:
         self._font = QFont()
         self._body: tuple[QTextCursor, QTextCursor] | None = None
         self._ending: QTextCursor | None = None
-        self._tail, self._tail_start = "", QTextCursor(document)
+        self._rendered, self._tail, self._tail_start = "", "", QTextCursor(document)
+        self._has_offer = False
 
     def clear(self, palette: QPalette, font: QFont) -> None:
         """Empty the document; what follows is written in these colours and this font."""
@@ -50,13 +51,28 @@ class TranscriptDocument:
         self._colours, self._font = TextColours.of(palette), font
         self.codes.clear()
         self._body = self._ending = None
+        self._has_offer = False
 
     def add_link_line(self, text: str, target: str) -> None:
         """A line of its own with one of the program's links."""
         self._new_block(_GAP).insertText(text, link_format(self._colours, target))
 
+    def add_offer(self, text: str, target: str) -> None:
+        """A link line that goes away with the next message."""
+        self.add_link_line(text, target)
+        self._has_offer = True
+
+    def _drop_offer(self) -> None:
+        if self._has_offer:
+            self._has_offer = False
+            cursor = QTextCursor(self._document)
+            cursor.movePosition(QTextCursor.MoveOperation.End)
+            cursor.select(QTextCursor.SelectionType.BlockUnderCursor)
+            cursor.removeSelectedText()
+
     def add_user(self, message: Message) -> None:
         """What the user wrote, in a frame, as plain text."""
+        self._drop_offer()
         cursor = self._new_block(0)
         cursor.setBlockFormat(_thin())  # a frame leaves an empty line before itself
         frame_format = QTextFrameFormat()
@@ -71,6 +87,7 @@ class TranscriptDocument:
 
     def add_answer(self, message: Message, is_streaming: bool = False) -> None:
         """An answer; a streaming one can be appended to and ended later."""
+        self._drop_offer()
         cursor = self._new_block(_GAP)
         self._add_name(cursor, message.model_name or "Answer", message.id)
         cursor.insertBlock(_spaced(0), self._plain())
@@ -80,7 +97,7 @@ class TranscriptDocument:
             body.setPosition(cursor.position() - 1)
         start.setKeepPositionOnInsert(True)
         self._body, self._ending = (start, end), cursor
-        self._tail, self._tail_start = "", QTextCursor(start)
+        self._rendered, self._tail, self._tail_start = "", "", QTextCursor(start)
         self._tail_start.setKeepPositionOnInsert(True)
         if is_streaming:
             self.append_text(message.text)
@@ -101,6 +118,7 @@ class TranscriptDocument:
     def _render_tail(self, end: QTextCursor, complete: int) -> None:
         """Replace the first `complete` characters of the plain tail by rendered Markdown."""
         part, self._tail = self._tail[:complete], self._tail[complete:]
+        self._rendered += part
         cursor = self._selection(self._tail_start, end)
         cursor.beginEditBlock()
         cursor.removeSelectedText()
@@ -118,13 +136,15 @@ class TranscriptDocument:
         return cursor
 
     def end_answer(self, message: Message) -> None:
-        """Replace the plain text by the rendered Markdown and say how the answer ended."""
+        """Render what is still plain text and say how the answer ended."""
         if self._body is None or self._ending is None:
             return
-        body = self._selection(*self._body)
+        is_streamed = bool(self._rendered) and message.text.startswith(self._rendered)
+        start = self._tail_start if is_streamed else self._body[0]
+        body = self._selection(start, self._body[1])
         body.beginEditBlock()
         body.removeSelectedText()
-        self._insert_markdown(body, message.text)
+        self._insert_markdown(body, message.text[len(self._rendered) if is_streamed else 0 :])
         self._write_ending(self._ending, message)
         body.endEditBlock()
         self._body = self._ending = None

@@ -168,3 +168,13 @@ def test_finished_blocks_are_rendered_while_the_rest_still_streams(transcript: T
     rendered.show_messages([message(1, "user", "q"), message(2, "assistant", answer + "*")])
     assert transcript.toPlainText() == rendered.toPlainText()
     rendered.deleteLater()
+
+
+def test_the_offer_to_answer_again_goes_away_with_the_next_message(transcript: Transcript) -> None:
+    stopped = message(2, "assistant", "half", "stopped")
+    transcript.show_messages([message(1, "user", "q"), stopped])
+    assert "Answer again" in transcript.toPlainText()
+    transcript.add_message(message(3, "user", "next"))
+    assert "Answer again" not in transcript.toPlainText()
+    assert "half" in transcript.toPlainText()
+    assert "Stopped." in transcript.toPlainText()
