@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction, QActionGroup, QKeySequence
-from PySide6.QtWidgets import QMainWindow, QMenu, QMessageBox, QWidget
+from PySide6.QtWidgets import QMainWindow, QMenu, QWidget
 
+from app.shortcut_sheet import ShortcutSheet
 from app.theme import Scheme, Theme
 
 _Key = QKeySequence.StandardKey
@@ -89,16 +90,9 @@ class WindowActions:
             for text, action in self.actions.items()
             if not action.shortcut().isEmpty()
         ]
-        rows = "".join(
-            f"<tr><td style='padding-right:24px'>{text}</td><td><b>{keys}</b></td></tr>"
-            for text, keys in (*_COMPOSER_KEYS, *named)
-        )
-        box = QMessageBox(parent)
-        box.setWindowTitle("Keyboard shortcuts")
-        box.setTextFormat(Qt.TextFormat.RichText)
-        box.setText(f"<table cellspacing='3'>{rows}</table>")
-        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        box.open()
+        sheet = ShortcutSheet([*_COMPOSER_KEYS, *named], parent)
+        sheet.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        sheet.open()
 
 
 def _then(theme: Theme, step: int, on_change: Callable[[], None]) -> Callable[[], None]:

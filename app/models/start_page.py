@@ -25,6 +25,7 @@ _ABOUT = (
 )
 _COLUMN_CHARACTERS = 64
 _LIST_ROWS = 6
+_ROW_GAP_PIXELS = 4
 _MARGIN_PIXELS, _LEAST_WIDTH_PIXELS = 24, 240
 
 
@@ -48,6 +49,7 @@ class StartPage(QScrollArea):
         self._simulate.setToolTip("No model needed: words are fixed, figures are computed.")
         self._recent_title, self._recent = QLabel("Recent models"), QListWidget()
         self._recent.setAccessibleName("Recent models")
+        self._recent.setSpacing(_ROW_GAP_PIXELS)
         self._recent_title.setBuddy(self._recent)
         self._open.clicked.connect(self.open_wanted)
         self._demo.clicked.connect(self.demo_wanted)
@@ -88,6 +90,7 @@ class StartPage(QScrollArea):
             self._recent.addItem(item)
         self._recent_title.setVisible(bool(models))
         self._recent.setVisible(bool(models))
+        self._fit()
 
     def _fit(self) -> None:
         font = self.font()
@@ -101,7 +104,9 @@ class StartPage(QScrollArea):
         # a centred column is not asked for its height at this width
         text_width = width - margins.left() - margins.right()
         self._about.setFixedHeight(self._about.heightForWidth(text_width))
-        self._recent.setFixedHeight(metrics.lineSpacing() * 2 * _LIST_ROWS)
+        rows = min(max(self._recent.count(), 1), _LIST_ROWS)
+        row_height = metrics.lineSpacing() * 2 + 2 * _ROW_GAP_PIXELS
+        self._recent.setFixedHeight(row_height * rows + 4 * _ROW_GAP_PIXELS)
 
     def changeEvent(self, event: object) -> None:
         super().changeEvent(event)  # type: ignore[arg-type] # the stub wants QEvent, which it is

@@ -25,6 +25,7 @@ from PySide6.QtWidgets import (
 
 from app.models.load_dialog import LoadDialog
 from app.models.recent_models import RecentModel
+from app.shortcut_sheet import ShortcutSheet
 from app.theme import Scheme, palette_of
 from tests.support.running_window import OpenWindow, RunningWindow
 
@@ -117,6 +118,17 @@ def test_colours_and_text_size_reach_everything_and_survive_a_restart(open_windo
     assert int(str(scene.settings.value("look/text_percent"))) == 150
     scene.window._menus.actions["Light"].trigger()
     scene.window._menus.actions["Normal text size"].trigger()
+
+
+def test_the_shortcut_sheet_lists_menu_and_composer_keys(open_window: OpenWindow) -> None:
+    scene = open_window()
+    scene.window._menus.actions["Keyboard shortcuts"].trigger()
+    sheet = scene.window.findChild(ShortcutSheet)
+    text = sheet.findChild(QTextEdit).toPlainText()
+    for words in ("Send the message", "Shift+Enter", "Open a model", "Ctrl+O", "Stop", "Esc"):
+        assert words in text
+    assert nameless(sheet) == []
+    sheet.close()
 
 
 def test_a_deleted_conversation_comes_back_by_undo(open_window: OpenWindow) -> None:
