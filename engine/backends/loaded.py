@@ -34,6 +34,7 @@ class Loaded:
     def counters(self) -> Counters:
         """Cumulative counters since load."""
         statistics = self.statistics
+        statistics.fold_watched()
         bytes_by_reason, busy_ns, errors = self.readers.snapshot()
         return Counters(
             prefill_tokens=statistics.tokens_prefill,
@@ -59,6 +60,7 @@ class Loaded:
         """Per-expert detail as copies, or None for a dense model."""
         if not self.layers:
             return None
+        self.statistics.fold_watched()
         return ExpertsSampled(
             moe_layers=tuple(layer.experts.layer for layer in self.layers),
             prefill_uses=self.statistics.uses[0].copy(),

@@ -248,7 +248,14 @@ def _layer_slots(
     for index, (_, _, slot_class) in enumerate(placed):
         slot_class.layer_indices.append(index)
     return [
-        LayerSlots(index, row, layer, slot_class, biases.addresses(layer))
+        LayerSlots(
+            index,
+            row,
+            layer,
+            slot_class,
+            biases.addresses(layer),
+            slot_class.table.present[row] if slot_class.table.is_complete else None,
+        )
         for index, (layer, row, slot_class) in enumerate(placed)
     ]
 

@@ -22,7 +22,9 @@ BUFFER_TYPE, BUFFER_CONTEXT, BUFFER_SIZE = 88, 96, 104
 
 REGISTRY_GET_PROC_ADDRESS = 8 + 3 * 8
 
-int32_at = c.c_int32.from_address  # read `.value`; for the one place where a call per node counts
+# The address space as one array: an index is twice as quick as a new ctypes object, and the eval callback
+# reads one word of every node of every pass. Index with (address >> 2) of a live object only.
+WORDS = (c.c_int32 * (1 << 45)).from_address(0)
 _Int64x4 = c.c_int64 * 4
 _Size4 = c.c_size_t * 4
 
@@ -48,8 +50,8 @@ def operation_of(tensor: int) -> bytes:
 
 
 def operation_code_of(tensor: int) -> int:
-    """Number of the node's operation; three times cheaper to read than its name."""
-    return int32_at(tensor + OP).value
+    """Number of the node's operation; far cheaper to read than its name."""
+    return WORDS[(tensor + OP) >> 2]
 
 
 def data_of(tensor: int) -> int:

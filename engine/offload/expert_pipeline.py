@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from engine.errors import EngineError
 from engine.gguf.expert_layout import LayerExperts
 from engine.native import tensor
-from engine.native.tensor import OP, int32_at
+from engine.native.tensor import OP, WORDS
 from engine.offload.graph_probe import GraphProbe
 from engine.offload.pass_statistics import PassStatistics
 from engine.offload.read_job import ReadJob, ReadReason
@@ -41,13 +41,17 @@ class SlotClass:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LayerSlots:
-    """One MoE layer: its place in the model (`index`), in its class (`row`), and its bias tables in RAM."""
+    """One MoE layer: its place in the model (`index`), in its class (`row`), and its bias tables in RAM.
+
+    `present`: the row's bytes of `SlotTable.present`, or None where experts can be evicted.
+    """
 
     index: int
     row: int
     experts: LayerExperts
     slot_class: SlotClass
     bias_addresses: tuple[int, ...]
+    present: bytearray | None
 
 
 def routing_node(layer: int) -> bytes:
@@ -68,11 +72,10 @@ class ExpertPipeline:
         self._layers: list[LayerSlots] = []
         self._by_node: dict[bytes, LayerSlots] = {}
         self._classes: list[SlotClass] = []
-        self._is_settled: list[bool] = []  # layers with all experts in slots of their own: only watched
         self._statistics = PassStatistics(0, 0)
         self._on_fault: Callable[[], None] = lambda: None
         self._check: Callable[[], None] = lambda: None
-        self._is_prefill = False
+        self._is_prefill = self._is_watching = False
         self._n_tokens = 0
 
     def attach(
@@ -81,7 +84,6 @@ class ExpertPipeline:
         """Give the pipeline its layers, in order; the context that calls `on_node` exists before them."""
         self._layers, self._statistics, self._on_fault = layers, statistics, on_fault
         self._by_node = {routing_node(layer.experts.layer): layer for layer in layers}
-        self._is_settled = [False] * len(layers)
         self._classes = list({id(layer.slot_class): layer.slot_class for layer in layers}.values())
 
     def finish_probe(self, architecture: str) -> None:
@@ -99,6 +101,7 @@ class ExpertPipeline:
             self._promote(is_prefill)
         self.error, self._check = None, check
         self._n_tokens, self._is_prefill = n_tokens, is_prefill
+        self._is_watching = n_tokens == 1 and not is_prefill
 
     def end_pass(self) -> None:
         """After a decode call, failed or not: account for it; after a failure no read is in flight."""
@@ -121,7 +124,7 @@ class ExpertPipeline:
     def on_node(self, node: int, is_asking: bool, _: object) -> bool:
         """ggml's eval callback: asked for every node, then called with the ones wanted."""
         if is_asking:  # for every node of every pass: the operation rules out nearly all of them
-            if int32_at(node + OP).value == self._routing_operation:
+            if WORDS[(node + OP) >> 2] == self._routing_operation:
                 return tensor.name_of(node) in self._by_node
             if self.probe is not None:
                 self.probe.see(node)
@@ -129,17 +132,23 @@ class ExpertPipeline:
         try:
             if self.error is None:
                 layer = self._by_node[tensor.name_of(node)]
-                if self._n_tokens == 1 and self._is_settled[layer.index]:
-                    self._statistics.token_picked(
-                        layer.index, tensor.first_row_bytes(tensor.source_of(node, 1))
-                    )
-                else:
+                if not (self._is_watching and self._watch(layer, node)):
                     self._route(layer, node)
                 return True
         except BaseException as error:  # noqa: BLE001 - must not escape into C
             self.error = error
             self._on_fault()
         return False
+
+    def _watch(self, layer: LayerSlots, node: int) -> bool:
+        """One decoded token in a layer where nothing is evicted: if its experts are there, nothing moves."""
+        if layer.present is None:
+            return False
+        ids = tensor.first_row_bytes(tensor.source_of(node, 1))
+        if not all(map(layer.present.__getitem__, memoryview(ids).cast("i"))):
+            return False
+        self._statistics.token_picked(layer.index, ids)
+        return True
 
     def _route(self, layer: LayerSlots, node: int) -> None:
         started_ns = time.perf_counter_ns()
@@ -153,7 +162,6 @@ class ExpertPipeline:
             # nothing is ever evicted, and the tensors see expert e's slot at index e: ids stay as they are
             if row[picked].min() < 0:
                 waited_ns = self._bring(layer, picked)
-                self._is_settled[layer.index] = layer.slot_class.table.is_row_resident(layer.row)
         else:
             waited_ns = self._bring(layer, picked)
             ids[:] = row[picked]

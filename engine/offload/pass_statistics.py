@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 _DECODE_PASSES_PER_PROMOTION = 8
+_MOST_WATCHED = 1024  # layers; folding in bulk costs a tenth of folding token by token
 _DECAY_PER_TOKEN = 0.98  # the heat remembers about fifty tokens
 
 
@@ -25,7 +26,7 @@ class PassStatistics:
         self.expert_requests = self.expert_misses = 0
         self.expert_streamed = self.expert_streamed_used = 0
         self._picked: list[tuple[int, NDArray[np.int32]]] = []
-        self._picked_ids: list[tuple[int, bytes]] = []
+        self._watched: list[tuple[int, int, bytes]] = []  # pass, layer, ids
         self._streamed: dict[int, NDArray[np.int64]] = {}
         self._decode_passes = 0
         self._n_tokens, self._is_prefill = 0, False
@@ -45,9 +46,9 @@ class PassStatistics:
             self._picked.append((layer_index, picked))  # folding now would slow every layer of a token
 
     def token_picked(self, layer_index: int, ids: bytes) -> None:
-        """The experts (int32) that one token picked in a layer that has them all; free of any other cost."""
+        """The experts (int32) that a decoded token picked and that were there: kept for `fold_watched`."""
         if ids:
-            self._picked_ids.append((layer_index, ids))
+            self._watched.append((self.passes + 1, layer_index, ids))
 
     def misses(self, layer_index: int, wanted: NDArray[np.int64], n_missing: int) -> None:
         """A layer wants these experts, `n_missing` of them neither usable nor on their way."""
@@ -73,15 +74,27 @@ class PassStatistics:
     def end_pass(self) -> bool:
         """Fold what is left into the totals; whether it is time to promote."""
         self.passes += 1
-        self._picked += [
-            (layer_index, np.frombuffer(ids, np.int32)[None]) for layer_index, ids in self._picked_ids
-        ]
-        self._picked_ids.clear()
         if self._picked:
             self._fold_decode()
+        if len(self._watched) >= _MOST_WATCHED:
+            self.fold_watched()
         self._streamed.clear()
         self._decode_passes = 0 if self._is_prefill else self._decode_passes + 1
         return self._is_prefill or self._decode_passes % _DECODE_PASSES_PER_PROMOTION == 0
+
+    def fold_watched(self) -> None:
+        """Count what `token_picked` kept; call it before reading any figure."""
+        if not self._watched:
+            return
+        passes, layers, ids = zip(*self._watched, strict=True)
+        self._watched.clear()
+        experts = np.frombuffer(b"".join(ids), np.int32).reshape(len(layers), -1)
+        places = np.array(layers)[:, None], experts
+        np.add.at(self.uses[1], places, 1)
+        np.maximum.at(self.last_use_pass, places, np.array(passes)[:, None])
+        self.expert_requests += experts.size
+        self.heat *= _DECAY_PER_TOKEN ** len(set(passes))
+        np.add.at(self.heat, places, 1)
 
     def _fold(self, layer_index: int, picked: NDArray[np.int32]) -> None:
         counts = np.bincount(picked.ravel(), minlength=self.uses.shape[2])

@@ -39,6 +39,8 @@ class SlotTable:
         self.is_complete = n_slots >= n_row * n_expert  # a slot for every expert: each has its own for good
         self.table = np.full((n_row, n_expert), -1, np.int32)
         self.evictions = 0
+        # where nothing is evicted: a byte per expert, 1 if usable; plain bytes for the hot path of a token
+        self.present = [bytearray(n_expert) for _ in range(n_row)] if self.is_complete else []
         self._pending = np.full((n_row, n_expert), -1, np.int32)  # assigned, bytes on their way
         self._owner = np.full(n_slots, -1, np.int64)  # row * n_expert + expert
         self._is_pool = np.zeros(n_slots, np.bool_)
@@ -105,6 +107,10 @@ class SlotTable:
         self._pending[row, experts] = -1
         self.table[row, experts] = slots
         self._is_loading[slots] = False
+        if self.is_complete:
+            for expert in experts.tolist():
+                self.present[row][expert] = 1
+            return
         room = max(0, self._pool_limit - int(self._pool_count[row]))
         self._is_pool[slots[:room]] = True
         self._pool_count[row] += min(room, len(slots))
