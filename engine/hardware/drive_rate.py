@@ -17,6 +17,9 @@ from engine.errors import DiskReadError
 
 _PAGE = mmap.PAGESIZE
 _HUGE_PAGE = 2 << 20
+# All threads together: far more than a processor cache. Into one small hot buffer a virtual drive copies a
+# quarter faster than into any memory that could hold experts.
+_TARGET_BYTES = 256 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +47,9 @@ class DriveRate:
 def measure_drive_rate(spans: Sequence[ReadSpan], queue_depth: int, least_seconds: float = 1.0) -> DriveRate:
     """Read `spans` over and over from `queue_depth` threads for about `least_seconds`; blocks that long.
 
-    Each thread reads into one buffer of huge pages that is used again and again, as expert slots are:
-    fresh memory would cost more than many drives. Raises DiskReadError when a read fails.
+    Each thread reads into places of its own that are used again and again, as expert slots are: resident
+    huge pages (fresh memory would cost more than many drives), too many for the processor's cache. Raises
+    DiskReadError when a read fails.
     """
     with ExitStack() as stack:
         files = _Files(sorted({span.path for span in spans}), stack)
@@ -110,7 +114,8 @@ class _Run:
     ) -> None:
         self._files = files
         self._spans: Iterator[ReadSpan] = itertools.cycle(spans)
-        self._buffer_bytes = max(_padded_bytes(span) for span in spans)
+        self._place_bytes = max(_padded_bytes(span) for span in spans)
+        self._places = max(1, _TARGET_BYTES // queue_depth // self._place_bytes)
         self._least_ns = int(least_seconds * 1e9)
         self._start = threading.Barrier(queue_depth, action=self._note_start)
         self._lock = threading.Lock()
@@ -118,14 +123,17 @@ class _Run:
         self._error: DiskReadError | None = None
 
     def work(self) -> None:
-        """Body of one thread: a first read makes the buffer resident, then the clock starts for all."""
-        memory, buffer = _huge_buffer(self._buffer_bytes)
+        """Body of one thread: its memory is made resident, then the clock starts for all."""
+        memory, buffer = _huge_buffer(self._place_bytes * self._places)
+        places = itertools.cycle(range(0, self._place_bytes * self._places, self._place_bytes))
         try:
-            self._read_next(buffer)
+            for page in range(0, len(buffer), _PAGE):
+                buffer[page] = 0
+            self._read_next(buffer, next(places))
             self._start.wait()
             done_bytes = 0
             while time.perf_counter_ns() - self._start_ns < self._least_ns:
-                done_bytes += self._read_next(buffer)
+                done_bytes += self._read_next(buffer, next(places))
             self._finish(done_bytes)
         except DiskReadError as error:
             self._error = error
@@ -136,10 +144,11 @@ class _Run:
             buffer.release()
             memory.close()
 
-    def _read_next(self, buffer: memoryview) -> int:
+    def _read_next(self, buffer: memoryview, place: int) -> int:
         with self._lock:
             span = next(self._spans)
-        return self._files.read(span, buffer)
+        with buffer[place : place + self._place_bytes] as target:
+            return self._files.read(span, target)
 
     def _note_start(self) -> None:
         self._start_ns = time.perf_counter_ns()

@@ -51,7 +51,7 @@ def children(monkeypatch: pytest.MonkeyPatch) -> FakeChildren:
     fake = FakeChildren()
     monkeypatch.setattr(bench, "run_child", fake.run)
     monkeypatch.setattr(bench, "drop_page_cache", fake.drop)
-    rates = itertools.cycle((8, 10, 5))  # the highest of those measured counts
+    rates = itertools.cycle((8, 10, 5))  # their median counts: 9 or 8
     monkeypatch.setattr(
         bench, "measure_drive_rate", lambda spans, depth: DriveRate(next(rates) * 10**8, 10**9, True)
     )
@@ -99,7 +99,7 @@ def test_document_has_the_keys_of_the_schema(children: FakeChildren, model: Path
     assert [row["state"] for row in document["rows"]] == ["cold", "warm-identical", "rotating"]
     assert len(document["stock"]) == 3
     assert document["ratios"] == {"load": 1.0, "prefill_cold": 1.0, "prefill_steady": 1.0, "decode": 1.0}
-    assert document["drive_bytes_per_second"] == 1e9
+    assert document["drive_bytes_per_second"] == 0.9e9
     assert document["limit_ratio"] == pytest.approx(3 / 1.75)
     assert document["identical_logits"] is True
 
@@ -115,7 +115,7 @@ def test_table_shows_figures_and_conditions(children: FakeChildren, model: Path)
     printed = run_engine("bench", str(model), "--compare", "stock", "--cap", "2GiB")
     cells = [cell.strip() for cell in printed.out.splitlines()[4].split("|")[1:-1]]
     assert cells == [
-        "cold", "auto: 16", "1.00", "32.00", "2.00", "12.50%", "1,000", "572 MiB", "1.10", "120%", "1.71",
+        "cold", "auto: 16", "1.00", "32.00", "2.00", "12.50%", "1,000", "572 MiB", "1.10", "133%", "1.71",
         "1 GiB",
     ]  # fmt: skip
     assert "cap of 2 GiB not enforced: no control group may be made (Permission denied)" in printed.out
