@@ -13,8 +13,8 @@ _NO_DISPLAY = (
     "Emberglass found no display for its window{detail}. "
     "“python -m engine chat FILE.gguf” works in a terminal."
 )
-# what Qt itself links to, and Debian's name for the package
-_QT_LIBRARIES = {
+# what Qt itself links to, and Debian's name for the package; installer/bootstrap.py reads both tables
+QT_LIBRARIES = {
     "libEGL.so.1": "libegl1",
     "libGL.so.1": "libgl1",
     "libxkbcommon.so.0": "libxkbcommon0",
@@ -24,7 +24,7 @@ _QT_LIBRARIES = {
     "libglib-2.0.so.0": "libglib2.0-0",
     "libX11.so.6": "libx11-6",
 }
-_X11_LIBRARIES = {
+X11_LIBRARIES = {
     "libxcb-cursor.so.0": "libxcb-cursor0",
     "libxcb-icccm.so.4": "libxcb-icccm4",
     "libxcb-image.so.0": "libxcb-image0",
@@ -52,7 +52,7 @@ def window_problem(environment: Mapping[str, str] = os.environ) -> str:
     is_x11_needed = needs_screen and not is_wayland_up
     if is_x11_needed and not environment.get("DISPLAY"):
         return _NO_DISPLAY.format(detail="")
-    libraries = _QT_LIBRARIES | _X11_LIBRARIES if is_x11_needed else _QT_LIBRARIES
+    libraries = QT_LIBRARIES | X11_LIBRARIES if is_x11_needed else QT_LIBRARIES
     problem = library_problem(libraries, has_library)
     if not problem and is_x11_needed and not _has_x11(environment["DISPLAY"]):
         return _NO_DISPLAY.format(detail=f" (X server “{environment['DISPLAY']}” does not answer)")

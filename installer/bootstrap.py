@@ -9,7 +9,6 @@ python3 installer/bootstrap.py test    setup with the developers' tools, then ev
 from __future__ import annotations
 
 import argparse
-import ctypes
 import hashlib
 import os
 import shutil
@@ -27,24 +26,6 @@ DEMO_MODEL = ROOT / "resources" / "models" / "ember-guide.gguf"
 # only what is used: no image models; the RPC device is the second machine (and the test device)
 CMAKE_ARGS = "-DLLAVA_BUILD=OFF -DGGML_RPC=ON"
 
-# shared library -> Debian package: what Qt's wheels expect of the system
-QT_LIBRARIES = {
-    "libEGL.so.1": "libegl1",
-    "libGL.so.1": "libgl1",
-    "libxkbcommon.so.0": "libxkbcommon0",
-    "libxkbcommon-x11.so.0": "libxkbcommon-x11-0",
-    "libdbus-1.so.3": "libdbus-1-3",
-    "libfontconfig.so.1": "libfontconfig1",
-    "libglib-2.0.so.0": "libglib2.0-0",
-    "libxcb-cursor.so.0": "libxcb-cursor0",
-    "libxcb-icccm.so.4": "libxcb-icccm4",
-    "libxcb-image.so.0": "libxcb-image0",
-    "libxcb-keysyms.so.1": "libxcb-keysyms1",
-    "libxcb-randr.so.0": "libxcb-randr0",
-    "libxcb-render-util.so.0": "libxcb-render-util0",
-    "libxcb-shape.so.0": "libxcb-shape0",
-    "libxcb-xkb.so.1": "libxcb-xkb1",
-}
 BUILD_TOOLS = {"cmake": "cmake", "g++": "g++"}
 
 
@@ -60,21 +41,20 @@ def say(text: str) -> None:
 # --- system packages ------------------------------------------------------------------------
 
 
-def has_library(name: str) -> bool:
-    """Whether the dynamic linker finds the library."""
-    try:
-        ctypes.CDLL(name)
-    except OSError:
-        return False
-    return True
-
-
 def missing_packages() -> list[str]:
     """Debian packages of absent build tools and of libraries that Qt needs."""
     if not sys.platform.startswith("linux"):
         return []
+    sys.path.insert(0, str(ROOT))
+    from app.display_check import (  # noqa: PLC0415 - the program's own list; needs the path, but not Qt
+        QT_LIBRARIES,
+        X11_LIBRARIES,
+        has_library,
+    )
+
     tools = [package for tool, package in BUILD_TOOLS.items() if shutil.which(tool) is None]
-    return tools + [package for library, package in QT_LIBRARIES.items() if not has_library(library)]
+    libraries = {**QT_LIBRARIES, **X11_LIBRARIES}
+    return tools + [package for library, package in libraries.items() if not has_library(library)]
 
 
 def ensure_packages() -> None:

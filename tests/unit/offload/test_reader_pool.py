@@ -185,3 +185,24 @@ def test_counters_add_up(weights: tuple[Path, bytes], target: HugeBuffer) -> Non
     assert by_reason == {"miss": 4000, "stream": 4000, "dense": 4000}
     assert busy_ns > 0
     assert errors == 0
+
+
+def test_io_error_is_a_named_fault(
+    weights: tuple[Path, bytes], target: HugeBuffer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = WeightFiles((weights[0],))
+    readers = ReaderPool(files, 1, 64 * 1024)
+
+    def fail(*_: object) -> int:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(os, "preadv", fail)
+    job = ReadJob((0, 0), (part(target, 8192, 4096, 4096 * 4, True),), ReadReason.MISS)
+    readers.submit([job])
+    readers.wait([job], never)
+    readers.close()
+    files.close()
+    assert isinstance(job.error, DiskReadError)
+    assert "Input/output error" in job.error.fault
+    assert "weights.bin at byte 8192" in job.error.fault
+    assert job.bytes_read == 0
