@@ -46,7 +46,7 @@ def test_without_rights_the_exact_command_is_named(
     monkeypatch.setattr(bootstrap, "missing_packages", lambda: ["cmake", "libegl1"])
     monkeypatch.setattr(bootstrap.shutil, "which", lambda _: "/usr/bin/apt-get")
     monkeypatch.setattr(bootstrap.os, "geteuid", lambda: 1000)
-    with pytest.raises(bootstrap.SetupError, match="sudo apt-get install -y .*cmake libegl1"):
+    with pytest.raises(bootstrap.SetupError, match=r"sudo apt-get install -y .*cmake libegl1"):
         bootstrap.ensure_packages()
 
 
