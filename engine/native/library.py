@@ -14,7 +14,6 @@ import llama_cpp
 
 from engine.errors import AbiError
 
-PROGRESS_CALLBACK = c.CFUNCTYPE(c.c_bool, c.c_float, c.c_void_p)
 LOG_CALLBACK = c.CFUNCTYPE(None, c.c_int, c.c_char_p, c.c_void_p)
 
 _BASE = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes as c
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -62,6 +61,13 @@ class NativeModel:
             error = self._error or self.dense.error or self.experts.error
             self._free_memory()
             raise error or _load_error(path, log.recent_faults())
+        if ll.llama_model_has_encoder(handle) or not ll.llama_model_has_decoder(handle):
+            ll.llama_model_free(handle)
+            self._free_memory()
+            raise UnsupportedModelError(
+                f"{path.name} is no chat model: it needs an encoder, and only decoders are run here.",
+                "Choose a text generation model.",
+            )
         return handle
 
     def _report(self, share: float, _: object) -> bool:
@@ -88,18 +94,10 @@ class NativeModel:
     def vocabulary(self) -> Any:  # noqa: ANN401 - an opaque pointer of llama_cpp
         return ll.llama_model_get_vocab(self.handle)
 
-    @property
-    def trained_context_tokens(self) -> int:
-        return int(ll.llama_model_n_ctx_train(self.handle))
-
     def chat_template(self) -> str | None:
         """The jinja template stored in the file, or None."""
         text = ll.llama_model_chat_template(self.handle, None)
         return text.decode(errors="replace") if text else None
-
-    @property
-    def has_encoder(self) -> bool:
-        return bool(ll.llama_model_has_encoder(self.handle))
 
 
 def _load_error(path: Path, details: str) -> NativeError | UnsupportedModelError:
@@ -116,13 +114,3 @@ def _load_error(path: Path, details: str) -> NativeError | UnsupportedModelError
         "The details name its reason; the file may be damaged.",
         details,
     )
-
-
-def tensor_address(model: NativeModel, name: str) -> int | None:
-    """Address of a weight of the model, None if this build of the graph does not use it."""
-    return model.dense.tensors.get(name) or model.experts.tensors.get(name)
-
-
-def address_of(pointer: object) -> int:
-    """Plain address of an opaque ctypes pointer."""
-    return c.cast(pointer, c.c_void_p).value or 0  # type: ignore[arg-type] # llama_cpp is untyped
