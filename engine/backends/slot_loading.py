@@ -29,6 +29,7 @@ from engine.offload.graph_probe import GraphProbe
 from engine.offload.pass_statistics import PassStatistics
 from engine.offload.reader_pool import ReaderPool
 from engine.offload.slot_arena import SlotArena, slot_bytes
+from engine.offload.slot_populator import SlotPopulator
 from engine.offload.weight_files import WeightFiles
 from engine.placement.placement_plan import ClassPlan, PlacementPlan, SlotClassSpec
 from engine.placement.slot_table import SlotTable
@@ -95,6 +96,7 @@ class _Loader:
                 layer_slots, statistics, lambda: context.set_abort_flag(c.addressof(_RAISED_FLAG))
             )
             self._probe(pipeline, model, context, layer_slots)
+            self._stack.callback(SlotPopulator([c.arena for c in slot_classes]).close)
         info = describe(
             self._settings, self._facts, budget, plan, context.context_tokens, context_bytes, files.is_direct
         )
@@ -168,7 +170,7 @@ class _Loader:
             slot_class = _slot_class(layers, class_plan, self._layout.top_k)
             self._stack.callback(slot_class.arena.close)
             slot_classes.append(slot_class)
-        # closed first: no thread may write into an arena that is gone
+        # closed first: no thread may touch an arena that is gone
         self._stack.callback(readers.close)
         return slot_classes
 

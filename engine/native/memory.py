@@ -14,7 +14,7 @@ from engine.errors import BudgetError, NativeError
 PAGE = 4096
 HUGE_PAGE = 2 << 20
 _PROT_NONE, _PROT_READ_WRITE = 0, 3
-_MADV_HUGEPAGE = 14
+_MADV_HUGEPAGE, _MADV_POPULATE_WRITE = 14, 23
 _MAP_NORESERVE = 0x4000  # Linux; the mmap module names it on some versions only
 
 
@@ -66,6 +66,11 @@ class HugeBuffer:
         _libc().madvise(self.address, size_bytes, _MADV_HUGEPAGE)  # advice only; 4 KB pages work too
         array = (c.c_char * (size_bytes + PAGE)).from_address(self.address)
         self.view = memoryview(array).cast("B")
+
+    def populate(self, start: int, size: int) -> None:
+        """Make [start, start + size) resident, unchanged; any thread. Older kernels decline, no harm."""
+        first = (self.address + start) & ~(PAGE - 1)
+        _libc().madvise(first, self.address + start + size - first, _MADV_POPULATE_WRITE)
 
     def close(self) -> None:
         """Unmap; idempotent. No slice of `view` may be used afterwards."""

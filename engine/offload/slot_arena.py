@@ -1,9 +1,7 @@
 """The memory of one class of expert slots: one arena per projection, slot s of each belongs together.
 
 Slots are allocated once and recycled. Where a slice is a whole number of pages, every slot is congruent with
-the file, so that direct reads go straight into it. The kernel clears a slot's pages when the first expert is
-read into it, in reader threads that wait for the disk anyway: clearing them all at load cost more than the
-rest of the load and gained nothing.
+the file, so that direct reads go straight into it. Loading touches nothing: `SlotPopulator` does that later.
 """
 
 from __future__ import annotations
@@ -52,6 +50,17 @@ class SlotArena:
         stride = slot_stride_bytes(expert_tensor.slice_bytes)
         buffer = HugeBuffer(self.n_slots * stride)
         return Projection(buffer, stride, expert_tensor.slice_bytes % PAGE == 0)
+
+    @property
+    def slot_bytes(self) -> int:
+        """Memory of one slot over all arenas."""
+        return sum(p.stride_bytes for p in (*self._weights, *self._biases))
+
+    def populate(self, first_slot: int, count: int) -> None:
+        """Give a range of slots their pages; any thread, content stays as it is."""
+        for projection in (*self._weights, *self._biases):
+            stride = projection.stride_bytes
+            projection.buffer.populate(first_slot * stride, count * stride)
 
     def weight_view(self, index: int, expert_tensor: ExpertTensor, slots: range) -> SlotView:
         """How weight tensor `index` of a layer sees these slots."""
