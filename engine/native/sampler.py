@@ -18,7 +18,7 @@ class NativeSampler:
     def __init__(self, context: NativeContext, settings: SamplingSettings, prompt: Sequence[int]) -> None:
         self._context = context
         self._chain: Any = ll.llama_sampler_chain_init(ll.llama_sampler_chain_default_params())
-        for sampler in _links(settings):
+        for sampler in _links(settings, context.n_vocab):
             ll.llama_sampler_chain_add(self._chain, sampler)
         if settings.repeat_penalty != 1.0:
             for token in prompt[-settings.repeat_last_tokens :]:
@@ -35,11 +35,11 @@ class NativeSampler:
             self._chain = None
 
 
-def _links(settings: SamplingSettings) -> list[Any]:
+def _links(settings: SamplingSettings, n_vocab: int) -> list[Any]:
     links: list[Any] = []
     if settings.repeat_penalty != 1.0:
         penalty = ll.llama_sampler_init_penalties(
-            settings.repeat_last_tokens, settings.repeat_penalty, 0.0, 0.0
+            n_vocab, settings.repeat_last_tokens, settings.repeat_penalty, 0.0, 0.0
         )
         links.append(penalty)
     if settings.temperature == 0:
