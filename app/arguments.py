@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app.version import program_version
-from engine.config import parse_size_bytes
+from engine.config import SamplingSettings, parse_size_bytes
 from engine.errors import UsageError
 
 LOG_LEVELS = ("debug", "info", "warning", "error")
@@ -28,13 +28,14 @@ class Arguments:
     ram_budget_bytes: int | None = None
     context_tokens: int | None = None
     log_level: str = "info"
+    temperature: float | None = None
 
 
 def parse_arguments(argv: Sequence[str] | None = None) -> Arguments:
     """Raises SystemExit: 0 after --help and --version, 2 for bad usage."""
     found = _parser().parse_args(argv)
     return Arguments(
-        found.model, found.data_dir, found.simulate, found.ram, found.ctx, log_level=found.log_level
+        found.model, found.data_dir, found.simulate, found.ram, found.ctx, found.log_level, found.temp
     )
 
 
@@ -51,6 +52,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--simulate", action="store_true", help="use a simulated model; no file is read")
     parser.add_argument("--ram", type=_size_bytes, metavar="SIZE", help="memory for the model, like 6GiB")
     parser.add_argument("--ctx", type=_token_count, metavar="N", help="context window in tokens")
+    parser.add_argument(
+        "--temp", type=_temperature, metavar="T", help="temperature; 0 always picks the likeliest"
+    )
     parser.add_argument("--log-level", choices=LOG_LEVELS, default="info", help="detail of the log file")
     parser.add_argument("--version", action="version", version=f"Emberglass {program_version()}")
     return parser
@@ -70,3 +74,10 @@ def _token_count(text: str) -> int:
     if not text.isascii() or not text.isdigit() or int(text) == 0:
         raise argparse.ArgumentTypeError(f"“{text}” is not a number of tokens above 0, like 4096.")
     return int(text)
+
+
+def _temperature(text: str) -> float:
+    try:
+        return SamplingSettings(temperature=float(text)).temperature
+    except (ValueError, UsageError) as error:
+        raise argparse.ArgumentTypeError(f"“{text}” is not a temperature, like 0 or 0.7.") from error

@@ -27,7 +27,7 @@ from app.version import program_version
 from app.window_memory import WindowMemory
 from engine.backends.base import InferenceBackend
 from engine.backends.fake import FakeBackend
-from engine.config import LoadSettings
+from engine.config import LoadSettings, SamplingSettings
 from engine.errors import ErrorInfo
 from engine.service import Engine
 
@@ -131,6 +131,8 @@ def _show(application: QApplication, window: MainWindow, arguments: Arguments) -
 
 
 def _load_at_start(window: MainWindow, arguments: Arguments) -> None:
+    if arguments.temperature is not None:
+        window.chat.answering.sampling = SamplingSettings(temperature=arguments.temperature)
     if arguments.model is None and not arguments.is_simulated:
         return
     path = SIMULATED_PATH if arguments.model is None else arguments.model.absolute()

@@ -15,9 +15,12 @@ ROOT = Path(__file__).resolve().parents[3]
 
 def test_everything_given() -> None:
     found = parse_arguments(
-        ["m.gguf", "--data-dir", "d", "--simulate", "--ram", "6GiB", "--ctx", "4096", "--log-level", "debug"]
+        [
+            *("m.gguf", "--data-dir", "d", "--simulate", "--ram", "6GiB", "--ctx", "4096"),
+            *("--log-level", "debug", "--temp", "0.5"),
+        ]
     )
-    assert found == Arguments(Path("m.gguf"), Path("d"), True, 6 * 1024**3, 4096, "debug")
+    assert found == Arguments(Path("m.gguf"), Path("d"), True, 6 * 1024**3, 4096, "debug", 0.5)
 
 
 def test_nothing_given() -> None:
@@ -26,7 +29,16 @@ def test_nothing_given() -> None:
 
 @pytest.mark.parametrize(
     "argv",
-    [["--ram", "much"], ["--ram", "0"], ["--ctx", "-1"], ["--ctx", "many"], ["--nonsense"], ["a", "b"]],
+    [
+        ["--ram", "much"],
+        ["--ram", "0"],
+        ["--ctx", "-1"],
+        ["--ctx", "many"],
+        ["--temp", "-1"],
+        ["--temp", "hot"],
+        ["--nonsense"],
+        ["a", "b"],
+    ],
 )
 def test_bad_usage_ends_with_2(argv: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
