@@ -19,3 +19,10 @@ from engine.generation.prompt_prefix import PromptSplit, split_prompt
 )
 def test_split(cached: list[int], prompt: list[int], keep: int, new: tuple[int, ...]) -> None:
     assert split_prompt(cached, prompt) == PromptSplit(keep, new)
+
+
+@pytest.mark.parametrize(("shared", "keep"), [(3, 0), (15, 0), (16, 16), (30, 30)])
+def test_a_few_tokens_shared_with_another_conversation_are_not_reused(shared: int, keep: int) -> None:
+    cached = [7] * shared + [1] * 40
+    prompt = [7] * shared + [2] * 40
+    assert split_prompt(cached, prompt).keep == keep
