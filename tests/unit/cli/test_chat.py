@@ -97,7 +97,8 @@ def test_expert_arrays_are_summed_up_in_json() -> None:
 
 def test_piped_lines_are_turns_of_one_conversation() -> None:
     with backend():
-        lines = ask("--json", typed="sky\n\nsea\n").lines
+        # long enough to be worth re-using
+        lines = ask("--json", typed="what can you tell me about the wide and open sky\n\nsea\n").lines
     started = [line for line in lines if line["type"] == "generation_started"]
     finished = [line["text"] for line in lines if line["type"] == "generation_finished"]
     assert finished == ["It is blue.\n", "It is salty."]
