@@ -108,14 +108,13 @@ class ExpertPipeline:
         if self.error is not None:
             self._readers.drop_queued()
             for slot_class in self._classes:
-                for row in range(slot_class.table.n_row):
-                    self._settle(slot_class, row, [key for key in slot_class.jobs if key[0] == row])
+                self._settle_all(slot_class)
         if self._statistics.end_pass():
             self._promote(self._is_prefill)
 
     def _promote(self, is_prefill: bool) -> None:
         for slot_class in self._classes:
-            if not slot_class.plan.is_fully_resident:
+            if not slot_class.table.is_complete:
                 heat = self._statistics.heat[slot_class.layer_indices, : slot_class.table.n_expert]
                 slot_class.table.promote(_pool(slot_class.plan, is_prefill), heat)
 
@@ -180,8 +179,7 @@ class ExpertPipeline:
         waited_ns = 0
         if moves is None:
             waited_ns = self._wait(list(slot_class.jobs.values()))
-            for other in range(table.n_row):
-                self._settle(slot_class, other, [key for key in slot_class.jobs if key[0] == other])
+            self._settle_all(slot_class)
             moves = table.prepare(row, wanted, self._is_prefill)
             if moves is None:
                 raise EngineError(
@@ -212,8 +210,6 @@ class ExpertPipeline:
             return
         coming = self._layers[following]
         slot_class = coming.slot_class
-        if slot_class.plan.is_fully_resident and slot_class.table.is_row_resident(coming.row):
-            return
         experts = slot_class.forecast.predict(coming.row, self._n_tokens)
         if not len(experts):
             return
@@ -249,6 +245,11 @@ class ExpertPipeline:
     def _collect_finished(self, slot_class: SlotClass, row: int) -> None:
         keys = [key for key, job in slot_class.jobs.items() if key[0] == row and job.is_done]
         self._settle(slot_class, row, keys)
+
+    def _settle_all(self, slot_class: SlotClass) -> None:
+        """All jobs of the class are done: take them out of the books."""
+        for row in range(slot_class.table.n_row):
+            self._settle(slot_class, row, [key for key in slot_class.jobs if key[0] == row])
 
     @staticmethod
     def _settle(slot_class: SlotClass, row: int, keys: list[tuple[int, int]]) -> None:

@@ -147,10 +147,6 @@ class SlotTable:
         tiers[self.table < 0] = Tier.DISK
         return tiers
 
-    def is_row_resident(self, row: int) -> bool:
-        """Whether every expert of the layer is usable."""
-        return bool((self.table[row] >= 0).all())
-
     # --- choosing slots ---------------------------------------------------------------------
 
     def _own(self, row: int, experts: Ids) -> Ids:
