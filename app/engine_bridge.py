@@ -14,6 +14,7 @@ from engine.events import (
     ModelLoaded,
     ModelUnloaded,
     RequestFailed,
+    TokensCounted,
 )
 from engine.service import Engine
 
@@ -21,7 +22,7 @@ BUSY_MS = 33
 IDLE_MS = 250
 # Bounds the work of one tick: a flood of events is handed out in pieces, with the event loop in between.
 EVENTS_PER_TICK = 200
-_OUTCOMES = (ModelLoaded, ModelUnloaded, GenerationFinished, RequestFailed)
+_OUTCOMES = (ModelLoaded, ModelUnloaded, GenerationFinished, RequestFailed, TokensCounted)
 
 
 class EngineBridge(QObject):
@@ -49,9 +50,15 @@ class EngineBridge(QObject):
         """Ask to free the model; returns the request id."""
         return self._sent(self._engine.unload())
 
-    def generate(self, messages: Sequence[ChatMessage], sampling: SamplingSettings) -> int:
-        """Ask for an answer; returns the request id."""
-        return self._sent(self._engine.generate(messages, sampling))
+    def generate(
+        self, messages: Sequence[ChatMessage], sampling: SamplingSettings, is_continuation: bool = False
+    ) -> int:
+        """Ask for an answer, or for more of the last one; returns the request id."""
+        return self._sent(self._engine.generate(messages, sampling, is_continuation))
+
+    def count_tokens(self, messages: Sequence[ChatMessage]) -> int:
+        """Ask how long the prompt of these messages is; returns the request id."""
+        return self._sent(self._engine.count_tokens(messages))
 
     def cancel(self, request_id: int | None = None) -> None:
         """Stop one request, or all (None)."""

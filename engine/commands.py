@@ -34,6 +34,12 @@ class Unload(Command):
 class Generate(Command):
     messages: tuple[ChatMessage, ...]
     sampling: SamplingSettings
+    is_continuation: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CountTokens(Command):
+    messages: tuple[ChatMessage, ...]
 
 
 class Mailbox:

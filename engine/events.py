@@ -221,6 +221,14 @@ class GenerationStarted(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TokensCounted(Event):
+    """The prompt of these messages would take `tokens` of the `context_tokens` of the loaded model."""
+
+    tokens: int
+    context_tokens: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TextDelta(Event):
     """Whole characters to append; `completion_tokens` counts tokens so far (cumulative)."""
 

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from engine.backends.base import InferenceBackend
-from engine.commands import Command, Generate, Load, Mailbox, Unload, cancelled_outcome
+from engine.commands import Command, CountTokens, Generate, Load, Mailbox, Unload, cancelled_outcome
 from engine.config import ChatMessage, LoadSettings, SamplingSettings
 from engine.errors import StateError
 from engine.events import EngineState, Event, ModelInfo, RequestFailed
@@ -19,14 +19,15 @@ from engine.worker import Worker
 class Engine:
     """Loads one model at a time and answers messages; every method may be called from any thread.
 
-    `load`, `unload` and `generate` return a request id at once; the outcome arrives as events with that
-    id. Commands run in the order they were given: a load waits for the answers queued before it.
+    `load`, `unload`, `generate` and `count_tokens` return a request id at once; the outcome arrives as
+    events with that id. Commands run in the order they were given: a load waits for the answers before it.
 
     Each request ends with exactly one event: a load with ModelLoaded or RequestFailed, an unload with
-    ModelUnloaded or RequestFailed, a generation with GenerationFinished or RequestFailed. A cancelled
-    load fails with kind "Cancelled"; a cancelled generation finishes with reason CANCELLED and the text
-    so far, empty if it never started. Loading frees the model before it, also if the new one
-    then fails; that, and closing, is told by a ModelUnloaded with request id 0.
+    ModelUnloaded or RequestFailed, a generation with GenerationFinished or RequestFailed, a count with
+    TokensCounted or RequestFailed. A cancelled load or count fails with kind "Cancelled"; a cancelled
+    generation finishes with reason CANCELLED and the text so far, empty if it never started. Loading frees
+    the model before it, also if the new one then fails; that, and closing, is told by a ModelUnloaded with
+    request id 0.
     """
 
     def __init__(
@@ -52,14 +53,25 @@ class Engine:
         """Free the model; ends with ModelUnloaded even if there was none."""
         return self._post(Unload(request_id=next(self._ids), queued_ns=self._clock()))
 
-    def generate(self, messages: Sequence[ChatMessage], sampling: SamplingSettings) -> int:
-        """Answer the last of `messages`; its time to first token counts from this call."""
+    def generate(
+        self, messages: Sequence[ChatMessage], sampling: SamplingSettings, is_continuation: bool = False
+    ) -> int:
+        """Answer the last of `messages`; its time to first token counts from this call.
+
+        A continuation goes on with the last message, an assistant's; only new text is reported.
+        """
         command = Generate(
             request_id=next(self._ids),
             queued_ns=self._clock(),
             messages=tuple(messages),
             sampling=sampling,
+            is_continuation=is_continuation,
         )
+        return self._post(command)
+
+    def count_tokens(self, messages: Sequence[ChatMessage]) -> int:
+        """Count the prompt of `messages` as `generate` would send it; nothing is computed."""
+        command = CountTokens(request_id=next(self._ids), queued_ns=self._clock(), messages=tuple(messages))
         return self._post(command)
 
     def cancel(self, request_id: int | None = None) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from engine.answer_sink import AnswerSink
 from engine.backends.base import CancelToken, InferenceBackend, LoadReport, LoadResult
-from engine.commands import Command, Generate, Load, Mailbox, cancelled_outcome
+from engine.commands import Command, CountTokens, Generate, Load, Mailbox, cancelled_outcome
 from engine.config import LoadSettings
 from engine.errors import Cancelled, EngineError, StateError, TemplateError, error_info
 from engine.events import (
@@ -21,6 +21,7 @@ from engine.events import (
     ModelUnloaded,
     RequestFailed,
     StateChanged,
+    TokensCounted,
 )
 from engine.generation.chat_session import ChatSession
 from engine.generation.chat_template import ChatTemplate
@@ -88,6 +89,8 @@ class Worker:
                 self._load(command, token)
             elif isinstance(command, Generate):
                 self._generate(command, token)
+            elif isinstance(command, CountTokens):
+                self._count_tokens(command)
             else:
                 self._free_model(command.request_id)
         except Cancelled:
@@ -187,7 +190,13 @@ class Worker:
             self._backend.set_layer_listener(sink.layer_done)
         try:
             result = self._session.answer(
-                command.messages, command.sampling, sink, token, wait.queue_ns, load
+                command.messages,
+                command.sampling,
+                sink,
+                token,
+                wait.queue_ns,
+                load,
+                command.is_continuation,
             )
         except EngineError:
             self._sampler.finish(command.request_id)
@@ -204,6 +213,17 @@ class Worker:
                 reason=result.reason,
                 usage=result.usage,
                 ttft=result.ttft,
+            )
+        )
+
+    def _count_tokens(self, command: CountTokens) -> None:
+        if self._session is None or self.model is None:
+            raise StateError("No model is loaded, so nothing can be counted.", "Load a model first.")
+        self._emit(
+            TokensCounted(
+                request_id=command.request_id,
+                tokens=self._session.count_tokens(command.messages),
+                context_tokens=self.model.context_tokens,
             )
         )
 

@@ -30,6 +30,7 @@ _TEMPLATE = (
     "{% if add_generation_prompt %}<assistant>\n{% endif %}"
 )
 _USER_MARK = "<user>\n"
+_ANSWER_MARK = "<|end|>\n<assistant>\n"
 
 
 class FakeSampler:
@@ -199,10 +200,13 @@ class FakeBackend:
         """The script's token after what the KV cache holds; the end token when it has no more."""
         if self._answer is None:
             prompt = self._vocabulary.text(self._kv[: self._prompt_tokens])
-            message = prompt.rpartition(_USER_MARK)[2]
-            self._answer = self._vocabulary.tokenize(self._script.answer_to(message), parse_special=False)
-        said = len(self._kv) - self._prompt_tokens
-        return self._answer[said] if said < len(self._answer) else END_TOKEN
+            message, _, said = prompt.rpartition(_USER_MARK)[2].partition(_ANSWER_MARK)
+            answer = self._script.answer_to(message)
+            # a continued answer goes on where it stopped
+            answer = answer[len(said) :] if answer.startswith(said) else answer
+            self._answer = self._vocabulary.tokenize(answer, parse_special=False)
+        n_said = len(self._kv) - self._prompt_tokens
+        return self._answer[n_said] if n_said < len(self._answer) else END_TOKEN
 
     def _run_unit(self, n_tokens: int, is_prefill: bool, cancel: CancelToken) -> None:
         cancel.check()

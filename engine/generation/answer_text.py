@@ -10,10 +10,14 @@ from engine.generation.utf8_stream import Utf8Stream
 
 
 class AnswerText:
-    """Turns token bytes into text to append: whole characters, no part of a stop string."""
+    """Turns token bytes into text to append: whole characters, no part of a stop string.
 
-    def __init__(self, stops: Iterable[str]) -> None:
+    `opening` is put before the first text: what the prompt already said of this answer.
+    """
+
+    def __init__(self, stops: Iterable[str], opening: str = "") -> None:
         self._characters = Utf8Stream()
+        self._opening = opening
         self._stops = StopMatcher(stops)
         self._shown: list[str] = []
         self.is_stopped = False
@@ -26,8 +30,7 @@ class AnswerText:
     def add(self, data: bytes) -> str:
         """Text that became visible with this token; sets `is_stopped` at a stop string."""
         delta, self.is_stopped = self._stops.feed(self._characters.feed(data))
-        self._shown.append(delta)
-        return delta
+        return self._opened(delta)
 
     def finish(self, reason: FinishReason) -> str:
         """The rest of the text once the answer has ended.
@@ -39,5 +42,10 @@ class AnswerText:
             return ""
         unfinished = self._characters.flush() if reason is FinishReason.END_OF_TEXT else ""
         rest = self._stops.feed(unfinished)[0] + self._stops.flush()
-        self._shown.append(rest)
-        return rest
+        return self._opened(rest)
+
+    def _opened(self, delta: str) -> str:
+        if delta:
+            delta, self._opening = self._opening + delta, ""
+            self._shown.append(delta)
+        return delta

@@ -15,6 +15,7 @@ from engine.events import FinishReason, ModelInfo, TtftPhases, Usage
 from engine.generation.answer_meter import AnswerMeter
 from engine.generation.answer_text import AnswerText
 from engine.generation.chat_template import ChatTemplate
+from engine.generation.opening_tag import opening_tag
 from engine.generation.prompt_prefix import split_prompt
 
 
@@ -100,16 +101,27 @@ class ChatSession:
         cancel: CancelToken,
         queue_ns: int = 0,
         load: tuple[int, int] = (0, 0),
+        is_continuation: bool = False,
     ) -> GenerationResult:
         """Answer the conversation; returns when the answer ends or within a step of `cancel`.
 
+        A continuation goes on with the last message, an assistant's; the result holds only what is new.
+        If the template ends the prompt with a tag that opens the thinking, the answer begins with that tag.
         `queue_ns` and `load` (load_ns, initialise_ns) are times already spent on this request.
         Raises TemplateError, ContextFullError, UsageError, or what the backend raises.
         """
         meter = self._meter(queue_ns, load)
-        prompt = self._tokenize(self._template.render(messages))
-        text = AnswerText((*self._template.stops, *sampling.stop))
+        rendered = (
+            self._template.continuation(messages) if is_continuation else self._template.render(messages)
+        )
+        prompt = self._fitting(self._tokenize(rendered))
+        opening = "" if is_continuation else opening_tag(rendered)
+        text = AnswerText((*self._template.stops, *sampling.stop), opening)
         return self._generate(_Answer(sampling, sink, cancel, meter, text, prompt))
+
+    def count_tokens(self, messages: Sequence[ChatMessage]) -> int:
+        """Tokens of the prompt that `answer` would evaluate, also if they don't fit. Raises as `answer`."""
+        return len(self._tokenize(self._template.render(messages)))
 
     def generate_from_text(
         self,
@@ -122,20 +134,23 @@ class ChatSession:
     ) -> GenerationResult:
         """Continue raw text, without the chat template; otherwise as `answer`."""
         meter = self._meter(queue_ns, load)
-        tokens = self._tokenize(prompt)
+        tokens = self._fitting(self._tokenize(prompt))
         return self._generate(_Answer(sampling, sink, cancel, meter, AnswerText(sampling.stop), tokens))
 
     def _meter(self, queue_ns: int, load: tuple[int, int]) -> AnswerMeter:
         return AnswerMeter(self._clock, self._backend.counters, queue_ns, load)
 
     def _tokenize(self, text: str) -> tuple[int, ...]:
-        """Prompt tokens that leave room for an answer."""
         bos = self._template.bos
         # a template that writes the begin token itself must not get a second one
         has_bos = bool(bos) and text.startswith(bos)
         tokens = tuple(self._backend.tokenize(text, add_special=not has_bos, parse_special=True))
         if not tokens:
             raise UsageError("The prompt is empty.", "Write a message first.")
+        return tokens
+
+    def _fitting(self, tokens: tuple[int, ...]) -> tuple[int, ...]:
+        """The same tokens, which leave room for an answer."""
         if len(tokens) >= self._info.context_tokens:
             raise ContextFullError(
                 f"The conversation takes {len(tokens)} tokens, but the context window holds "

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 import jinja2
 
 from engine.config import ChatMessage
-from engine.errors import TemplateError
+from engine.errors import TemplateError, UsageError
+from engine.generation.opening_tag import opening_tag
 from engine.generation.template_sandbox import (
     MAX_CHARACTERS,
     BoundedEnvironment,
@@ -29,6 +30,7 @@ _FILE_NEXT_STEP = "Get a corrected file of this model, or choose another model."
 _MESSAGES_NEXT_STEP = "Edit the messages it objects to, or start a new chat."
 _PROBE_USER = "Hello"
 _PROBE_SYSTEM = "Emberglass-system-probe"
+_PROBE_ANSWER = "Emberglass-answer-probe"
 
 
 class ChatTemplate:
@@ -58,6 +60,40 @@ class ChatTemplate:
         """Prompt text; raises TemplateError with the template's line if it rejects the messages."""
         accepted = messages if self._has_system_role else fold_system(messages)
         return self._render(accepted, add_generation_prompt)
+
+    def continuation(self, messages: Sequence[ChatMessage]) -> str:
+        """Prompt text that ends inside the last message, an assistant's, without its end marker.
+
+        It is the prompt of that answer followed by its text: exactly what the model has read and written, so
+        its tokens are still cached, and no template can trim or rewrite the text. Raises UsageError if
+        there is no such message, otherwise as `render`.
+        """
+        if not messages or messages[-1].role != "assistant":
+            raise UsageError(
+                "Only an assistant’s message can be continued, and the last one is none.", "Send a message."
+            )
+        *before, last = messages
+        prompt = self.render(before)
+        if self.render(before, add_generation_prompt=False) == prompt:
+            prompt += self._turn_header(before, prompt)
+        opening = opening_tag(prompt)
+        for said in filter(None, (opening, opening.rstrip())):
+            if last.content.startswith(said):
+                return prompt + last.content.removeprefix(said)
+        # the text doesn't think: in the open thinking block it would be a part of it
+        return prompt.removesuffix(opening) + last.content
+
+    def _turn_header(self, before: Sequence[ChatMessage], prompt: str) -> str:
+        """What a template without a generation prompt writes between `prompt` and an assistant's text.
+
+        White space alone doesn't count: the model writes its own.
+        """
+        try:
+            whole = self.render((*before, ChatMessage("assistant", _PROBE_ANSWER)), False)
+        except TemplateError:
+            return ""
+        header, found, _ = whole.removeprefix(prompt).partition(_PROBE_ANSWER)
+        return header if found and whole.startswith(prompt) and header.strip() else ""
 
     def _compile(self) -> jinja2.Template:
         try:

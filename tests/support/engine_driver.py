@@ -7,11 +7,18 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from engine.backends.base import InferenceBackend
-from engine.events import Event, GenerationFinished, ModelLoaded, ModelUnloaded, RequestFailed
+from engine.events import (
+    Event,
+    GenerationFinished,
+    ModelLoaded,
+    ModelUnloaded,
+    RequestFailed,
+    TokensCounted,
+)
 from engine.service import Engine
 
 _PATIENCE_SECONDS = 20.0
-_OUTCOMES = (ModelLoaded, ModelUnloaded, GenerationFinished, RequestFailed)
+_OUTCOMES = (ModelLoaded, ModelUnloaded, GenerationFinished, RequestFailed, TokensCounted)
 
 
 class EngineDriver:

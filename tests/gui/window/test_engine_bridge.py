@@ -8,7 +8,7 @@ from pytestqt.qtbot import QtBot
 
 from app.engine_bridge import BUSY_MS, EVENTS_PER_TICK, IDLE_MS, EngineBridge
 from engine.config import ChatMessage, SamplingSettings
-from engine.events import EngineState, Event, ModelUnloaded, TextDelta
+from engine.events import EngineState, Event, ModelUnloaded, TextDelta, TokensCounted
 
 
 class FloodingEngine:
@@ -23,8 +23,13 @@ class FloodingEngine:
         taken, self.events = self.events[:max_events], self.events[max_events:]
         return taken
 
-    def generate(self, messages: Sequence[ChatMessage], sampling: SamplingSettings) -> int:
+    def generate(
+        self, messages: Sequence[ChatMessage], sampling: SamplingSettings, is_continuation: bool = False
+    ) -> int:
         return 1
+
+    def count_tokens(self, messages: Sequence[ChatMessage]) -> int:
+        return 8
 
     def unload(self) -> int:
         return 7
@@ -58,6 +63,17 @@ def test_it_drains_fast_only_while_a_request_runs(qtbot: QtBot) -> None:
     bridge.drain()
     assert bridge.tick_ms == BUSY_MS
     engine.events.append(ModelUnloaded(request_id=7))
+    bridge.drain()
+    assert bridge.tick_ms == IDLE_MS
+    assert bridge.close()
+
+
+def test_a_count_is_awaited_at_the_fast_pace(qtbot: QtBot) -> None:
+    engine = FloodingEngine()
+    bridge = bridge_over(engine)
+    assert bridge.count_tokens([ChatMessage("user", "a")]) == 8
+    assert bridge.tick_ms == BUSY_MS
+    engine.events.append(TokensCounted(request_id=8, tokens=3, context_tokens=64))
     bridge.drain()
     assert bridge.tick_ms == IDLE_MS
     assert bridge.close()
