@@ -19,12 +19,14 @@ class AnswerWriter:
     A failed save loses nothing: the text stays here, `save_error` says why, the next due call tries again.
     """
 
-    def __init__(self, store: HistoryStore, message_id: int, clock: Callable[[], float]) -> None:
-        """`clock` is monotonic, in seconds."""
+    def __init__(
+        self, store: HistoryStore, message_id: int, clock: Callable[[], float], text: str = ""
+    ) -> None:
+        """`clock` is monotonic, in seconds; `text` is what a resumed answer says already."""
         self._store = store
         self._message_id = message_id
         self._clock = clock
-        self._parts: list[str] = []
+        self._parts = [text]
         self._due_at_seconds = clock()
         self._is_saved = True
         self._ending: tuple[str, Mapping[str, object] | None] | None = None

@@ -43,6 +43,14 @@ class HistoryMissingError(HistoryError):
     """The conversation or message doesn't exist, or the answer has already ended."""
 
 
+class HistoryNameError(HistoryError):
+    """A name is empty or taken."""
+
+
+class HistoryImportError(HistoryError):
+    """The text is no export of conversations, or a faulty one; nothing was imported."""
+
+
 _DAMAGE_CODES = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT})
 _LOCK_CODES = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 

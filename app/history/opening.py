@@ -117,6 +117,7 @@ def _end_old_session(connection: sqlite3.Connection, now_seconds: float) -> None
     connection.execute("UPDATE messages SET status = 'interrupted' WHERE status = 'streaming'")
     oldest = now_seconds - _KEEP_DELETED_SECONDS
     connection.execute("DELETE FROM conversations WHERE deleted_at < ?", (oldest,))
+    connection.execute("DELETE FROM messages WHERE deleted_at < ?", (oldest,))
 
 
 def _back_up_if_due(connection: sqlite3.Connection, path: Path, now_seconds: float) -> str:

@@ -56,7 +56,45 @@ _VERSION_1: Statements = (
     f"PRAGMA application_id = {APPLICATION_ID}",
 )
 
-SCHEMA_STEPS: tuple[Statements, ...] = (_VERSION_1,)
+# Messages form a tree; only the root of what was deleted together knows the branch shown before.
+# Without foreign keys in the tree: cascades through a thousand messages exceed SQLite's limit, and
+# a reader that takes an unknown parent for none costs nothing.
+_VERSION_2: Statements = (
+    "ALTER TABLE messages ADD COLUMN parent_id INTEGER",
+    "ALTER TABLE messages ADD COLUMN attachments TEXT",
+    "ALTER TABLE messages ADD COLUMN deleted_at REAL",
+    "ALTER TABLE messages ADD COLUMN deleted_with INTEGER",
+    "ALTER TABLE messages ADD COLUMN leaf_before_deletion INTEGER",
+    """UPDATE messages SET parent_id = (
+        SELECT max(earlier.id) FROM messages earlier
+        WHERE earlier.conversation_id = messages.conversation_id AND earlier.id < messages.id
+    )""",
+    """CREATE INDEX messages_tree ON messages (conversation_id, parent_id, id)
+        WHERE deleted_at IS NULL""",
+    "CREATE INDEX messages_deleted ON messages (deleted_with) WHERE deleted_at IS NOT NULL",
+    """CREATE TABLE presets (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        name TEXT NOT NULL,
+        settings TEXT NOT NULL
+    ) STRICT""",
+    """ALTER TABLE conversations ADD COLUMN is_pinned INTEGER NOT NULL DEFAULT 0
+        CHECK (is_pinned IN (0, 1))""",
+    "ALTER TABLE conversations ADD COLUMN folder TEXT NOT NULL DEFAULT ''",
+    "ALTER TABLE conversations ADD COLUMN leaf_id INTEGER",
+    "ALTER TABLE conversations ADD COLUMN settings TEXT NOT NULL DEFAULT '{}'",
+    """ALTER TABLE conversations ADD COLUMN preset_id INTEGER
+        REFERENCES presets (id) ON DELETE SET NULL""",
+    """UPDATE conversations SET leaf_id = (
+        SELECT max(id) FROM messages WHERE conversation_id = conversations.id
+    )""",
+    # NULL stands for the conversation that isn't begun yet
+    """CREATE TABLE drafts (
+        conversation_id INTEGER UNIQUE REFERENCES conversations (id) ON DELETE CASCADE,
+        text TEXT NOT NULL
+    ) STRICT""",
+)
+
+SCHEMA_STEPS: tuple[Statements, ...] = (_VERSION_1, _VERSION_2)
 
 
 def stored_version(connection: sqlite3.Connection) -> int:

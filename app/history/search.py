@@ -19,8 +19,10 @@ _TITLES = """SELECT id, title FROM conversations
     ORDER BY updated_at DESC, id DESC LIMIT ?"""
 _MESSAGES = """SELECT c.id, c.title, m.id, m.role, m.text FROM messages m
     JOIN conversations c ON c.id = m.conversation_id
-    WHERE c.deleted_at IS NULL AND {condition} AND contains_all(CAST(m.text AS BLOB), ?)
-    ORDER BY c.updated_at DESC, c.id DESC, m.id DESC LIMIT ?"""
+    WHERE c.deleted_at IS NULL AND m.deleted_at IS NULL AND {condition}
+        AND contains_all(CAST(m.text AS BLOB), ?)
+    ORDER BY {order} LIMIT ?"""
+_NEWEST_FIRST = "c.updated_at DESC, c.id DESC, m.id DESC"
 # answers that still stream are not in the index; contains_all reads those few
 _IN_INDEX = """(m.status = 'streaming'
     OR m.id IN (SELECT rowid FROM message_index WHERE message_index MATCH ?))"""
@@ -49,10 +51,28 @@ def find(connection: sqlite3.Connection, text: str) -> list[SearchHit]:
     titles = connection.execute(_TITLES, (folded, MAX_HITS)).fetchall()
     hits = [_hit(number, title, None, "", title, folded) for number, title in titles]
     condition, parameters = _narrowing(words)
-    query = _MESSAGES.format(condition=condition)
-    rows = connection.execute(query, (*parameters, folded, MAX_HITS - len(hits)))
-    return hits + [
-        _hit(number, title, message_id, role, body, folded) for number, title, message_id, role, body in rows
+    query = _MESSAGES.format(condition=condition, order=_NEWEST_FIRST)
+    return hits + _hits(connection, query, (*parameters, folded, MAX_HITS - len(hits)), folded)
+
+
+def find_in(connection: sqlite3.Connection, text: str, conversation_id: int) -> list[SearchHit]:
+    """The messages of one conversation where every word of `text` occurs, oldest first.
+
+    Reads them all: quicker than the index, which knows nothing of conversations. Raises sqlite3.Error.
+    """
+    folded = " ".join(text.replace("\0", " ").split()).casefold()
+    if not folded:
+        return []
+    query = _MESSAGES.format(condition="c.id = ?", order="m.id")
+    return _hits(connection, query, (conversation_id, folded, MAX_HITS), folded)
+
+
+def _hits(
+    connection: sqlite3.Connection, query: str, parameters: tuple[object, ...], folded: str
+) -> list[SearchHit]:
+    return [
+        _hit(number, title, message_id, role, body, folded)
+        for number, title, message_id, role, body in connection.execute(query, parameters)
     ]
 
 

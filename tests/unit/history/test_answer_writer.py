@@ -70,22 +70,22 @@ def test_last_words_before_a_pause_are_saved_by_the_timer(
 
 def test_no_write_without_new_text(writer: AnswerWriter, store: HistoryStore, clock: WallClock) -> None:
     writer.append("a")
-    before = store._connection.total_changes
+    before = store._database.connection.total_changes
     for _ in range(5):
         clock.seconds += 1
         writer.flush_if_due()
-    assert store._connection.total_changes == before
+    assert store._database.connection.total_changes == before
 
 
 def test_commits_stay_few_however_fast_text_arrives(
     writer: AnswerWriter, store: HistoryStore, clock: WallClock, saved: Callable[[], str]
 ) -> None:
     statements: list[str] = []
-    store._connection.set_trace_callback(statements.append)
+    store._database.connection.set_trace_callback(statements.append)
     for _ in range(1000):
         clock.seconds += 0.01
         writer.append("x")
-    store._connection.set_trace_callback(None)
+    store._database.connection.set_trace_callback(None)
     assert 19 <= statements.count("COMMIT") <= 21
     assert len(saved()) >= 950
 
@@ -146,12 +146,12 @@ def test_failed_ending_is_told_and_tried_again(
 def test_full_disk_keeps_the_text_until_there_is_room(
     writer: AnswerWriter, store: HistoryStore, clock: WallClock, saved: Callable[[], str]
 ) -> None:
-    pages = store._connection.execute("PRAGMA page_count").fetchone()[0]
-    store._connection.execute(f"PRAGMA max_page_count = {pages}")
+    pages = store._database.connection.execute("PRAGMA page_count").fetchone()[0]
+    store._database.connection.execute(f"PRAGMA max_page_count = {pages}")
     long = "long " * 20_000
     writer.append(long)
     assert isinstance(writer.save_error, HistoryDiskFullError)
-    store._connection.execute("PRAGMA max_page_count = 1000000")
+    store._database.connection.execute("PRAGMA max_page_count = 1000000")
     clock.seconds += 0.5
     writer.flush_if_due()
     assert (saved() == long, writer.save_error) == (True, None)

@@ -30,7 +30,7 @@ def test_conversations_come_newest_message_first(store: HistoryStore, wall_clock
     wall_clock.seconds += 1
     store.add_user_message(first.id, "hello")
     assert store.conversations() == [
-        Conversation(1, "first", 1_800_000_000.0, 1_800_000_002.0, ""),
+        Conversation(1, "first", 1_800_000_000.0, 1_800_000_002.0, "", leaf_id=1),
         Conversation(2, "second", 1_800_000_001.0, 1_800_000_001.0, ""),
     ]
 
@@ -167,13 +167,13 @@ def test_unicode_path(tmp_path: Path) -> None:
 def test_full_disk_is_named_and_loses_nothing_saved(store: HistoryStore) -> None:
     conversation = store.create_conversation()
     store.add_user_message(conversation.id, "saved")
-    connection = store._connection
+    connection = store._database.connection
     pages = connection.execute("PRAGMA page_count").fetchone()[0]
     connection.execute(f"PRAGMA max_page_count = {pages}")
     with pytest.raises(HistoryDiskFullError) as raised:
         store.add_user_message(conversation.id, "too long " * 10_000)
     assert "no room left" in raised.value.fault
-    assert str(store._path) in raised.value.next_step
+    assert str(store._database.path) in raised.value.next_step
     connection.execute("PRAGMA max_page_count = 1000000")
     store.add_user_message(conversation.id, "after")
     assert [each.text for each in store.messages(conversation.id)] == ["saved", "after"]
@@ -206,7 +206,7 @@ def test_user_message_and_begin_answer_flush_the_disk(store: HistoryStore, path:
     """FULL makes SQLite sync the log at commit; the other writes stay at NORMAL."""
     conversation = store.create_conversation()
     statements: list[str] = []
-    store._connection.set_trace_callback(statements.append)
+    store._database.connection.set_trace_callback(statements.append)
     store.add_user_message(conversation.id, "x")
     answer = store.begin_answer(conversation.id, "m")
     store.save_answer_text(answer.id, "y")
