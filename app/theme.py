@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from PySide6.QtCore import QObject, Qt
+from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QColor, QPalette
 from PySide6.QtWidgets import QApplication
 
@@ -57,7 +57,12 @@ def palette_of(is_dark: bool) -> QPalette:
 
 
 class Theme(QObject):
-    """Applies scheme and text size to the whole program; follows the system in AUTO. GUI thread."""
+    """Applies scheme and text size to the whole program; follows the system in AUTO. GUI thread.
+
+    `changed` after the user's choice of scheme or size is in effect.
+    """
+
+    changed = Signal()
 
     def __init__(self, application: QApplication) -> None:
         super().__init__(application)
@@ -76,6 +81,7 @@ class Theme(QObject):
         # also colours what the system draws: title bars, native dialogs
         self._application.styleHints().setColorScheme(_QT_SCHEMES[scheme])
         self._apply_palette()
+        self.changed.emit()
 
     def set_text_percent(self, percent: int) -> None:
         """Size of all text, in percent of the system's."""
@@ -84,6 +90,7 @@ class Theme(QObject):
         font = self._application.font()
         font.setPointSizeF(self._points * self.text_percent / 100)
         self._application.setFont(font)
+        self.changed.emit()
 
     def step_text(self, steps: int) -> None:
         """The next larger (1) or smaller (-1) size."""

@@ -1,0 +1,1 @@
+"""The settings dialog, presets, and the settings of one conversation."""

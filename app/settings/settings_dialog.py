@@ -1,0 +1,39 @@
+"""The settings dialog: chat, appearance, data."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QTabWidget, QVBoxLayout, QWidget
+
+from app.settings.appearance_page import AppearancePage
+from app.settings.chat_page import ChatPage
+from app.settings.data_page import DataPage
+
+_WIDTH_CHARACTERS, _HEIGHT_LINES = 110, 36
+
+
+class SettingsDialog(QDialog):
+    """Every change takes effect at once, so there is only “Close”. `fault` carries a HistoryError."""
+
+    fault = Signal(object)
+
+    def __init__(self, chat: ChatPage, appearance: AppearancePage, data: DataPage, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setWindowTitle("Settings")
+        self.chat, self.appearance, self.data = chat, appearance, data
+        self.pages = QTabWidget()
+        self.pages.setAccessibleName("Pages of the settings")
+        for title, page in (("&Chat", chat), ("&Appearance", appearance), ("&Data", data)):
+            self.pages.addTab(page, title)
+        chat.presets.fault.connect(self.fault)
+        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
+        buttons.rejected.connect(self.reject)
+        layout = QVBoxLayout(self)
+        layout.addWidget(self.pages, 1)
+        layout.addWidget(buttons)
+        self.finished.connect(lambda _code: chat.presets.save_now())
+        metrics, room = self.fontMetrics(), parent.screen().availableGeometry()
+        self.resize(
+            min(metrics.averageCharWidth() * _WIDTH_CHARACTERS, round(room.width() * 0.9)),
+            min(metrics.lineSpacing() * _HEIGHT_LINES, round(room.height() * 0.9)),
+        )
