@@ -8,18 +8,14 @@ from PySide6.QtCore import QEvent, QMimeData, Qt, QUrl, Signal
 from PySide6.QtGui import QDesktopServices, QGuiApplication, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QPushButton, QTextBrowser, QWidget
 
-from app.chat.prompt_messages import is_answer_due
-from app.chat.transcript_document import (
-    AGAIN,
-    COPY,
-    COPY_CODE,
-    EARLIER,
-    SCHEME,
-    TranscriptDocument,
-    own_link,
-)
-from app.history.records import FAILED, INTERRUPTED, STOPPED, Message
+from app.chat.answer_body import FOLD
+from app.chat.block_pen import SCHEME, own_link
+from app.chat.code_block import COPY_CODE, WRAP_CODE
+from app.chat.message_links import AGAIN, CONTINUE, COPY, DELETE, DETAILS, EDIT, VERSION
+from app.chat.transcript_document import TranscriptDocument
+from app.history.records import Message
 
+EARLIER = "earlier"
 _WIDEST_TEXT_PIXELS_PER_POINT = 78
 _LEAST_MARGIN = 24
 # What is written at once when a conversation opens; a link shows more. Keeps the window answering.
@@ -30,10 +26,19 @@ _CENTRED = int(Qt.AlignmentFlag.AlignCenter) | int(Qt.TextFlag.TextWordWrap)
 
 
 class Transcript(QTextBrowser):
-    """Shows messages; GUI thread. `copy_wanted` carries a message id."""
+    """Shows messages; GUI thread.
+
+    The signals of the links under a message carry its id; `again_wanted` may also carry that of a user's
+    message that has no answer, `version_wanted` carries the id of the version to show.
+    """
 
     copy_wanted = Signal(int)
-    again_wanted = Signal()
+    edit_wanted = Signal(int)
+    again_wanted = Signal(int)
+    continue_wanted = Signal(int)
+    delete_wanted = Signal(int)
+    details_wanted = Signal(int)
+    version_wanted = Signal(int)
     colours_changed = Signal()
     following_changed = Signal(bool)
 
@@ -46,8 +51,18 @@ class Transcript(QTextBrowser):
         # coming and going, it would have everything laid out twice
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
         self.anchorClicked.connect(self._follow_link)
-        self._writer = TranscriptDocument(self.document())
+        self._writer = TranscriptDocument(self.document(), may_fold=lambda: self._is_following)
         self._messages: list[Message] = []
+        self._live_id: int | None = None
+        self._wanted = {
+            COPY: self.copy_wanted,
+            EDIT: self.edit_wanted,
+            AGAIN: self.again_wanted,
+            CONTINUE: self.continue_wanted,
+            DELETE: self.delete_wanted,
+            DETAILS: self.details_wanted,
+            VERSION: self.version_wanted,
+        }
         self._shown_limit = 1
         self._empty_hint = ""
         self._is_following = True
@@ -67,6 +82,8 @@ class Transcript(QTextBrowser):
         """Replace everything; `live` is the answer in the making, which also stands in `messages`."""
         self._messages = list(messages)
         self._shown_limit, self._empty_hint = 1, empty_hint
+        self._writer.folds.opened.clear()
+        self._writer.folds.closed.clear()
         self._is_following = True
         self._write_all(live)
         self.jump_to_end()
@@ -82,7 +99,7 @@ class Transcript(QTextBrowser):
     def add_message(self, message: Message, is_live: bool = False) -> None:
         """Append a message; a live answer then takes `append_text` and `end_answer`."""
         self._messages.append(message)
-        self._write(message, is_live)
+        self._write(message, is_live, is_last=True)
 
     def append_text(self, text: str) -> None:
         """More of the live answer."""
@@ -91,9 +108,8 @@ class Transcript(QTextBrowser):
     def end_answer(self, message: Message) -> None:
         """The live answer ended as `message` says."""
         self._messages = [message if each.id == message.id else each for each in self._messages]
-        self._writer.end_answer(message)
-        if self._messages and self._messages[-1].id == message.id:
-            self._offer_again()
+        self._live_id = None
+        self._writer.end_answer(message, is_last=self._messages[-1:] == [message])
 
     @property
     def is_following(self) -> bool:
@@ -101,6 +117,7 @@ class Transcript(QTextBrowser):
         return self._is_following
 
     def _write_all(self, live: Message | None) -> None:
+        self._live_id = None
         self._writer.clear(self.palette(), self.font())
         self._fit_margins()
         self.document().setLayoutEnabled(False)
@@ -110,9 +127,8 @@ class Transcript(QTextBrowser):
             self._writer.add_link_line(f"Show {hidden} earlier messages", own_link(EARLIER))
         for message in visible:
             is_live = live is not None and message.id == live.id
-            self._write(live if live is not None and is_live else message, is_live)
-        if live is None:
-            self._offer_again()
+            is_last = message.id == visible[-1].id
+            self._write(live if live is not None and is_live else message, is_live, is_last)
         self.document().setLayoutEnabled(True)
 
     def _visible_messages(self) -> list[Message]:
@@ -124,18 +140,12 @@ class Transcript(QTextBrowser):
             shown += 1
         return self._messages[len(self._messages) - shown :]
 
-    def _write(self, message: Message, is_live: bool) -> None:
+    def _write(self, message: Message, is_live: bool, is_last: bool) -> None:
         if message.role == "user":
-            self._writer.add_user(message)
+            self._writer.add_user(message, is_last)
         else:
-            self._writer.add_answer(message, is_live)
-
-    def _offer_again(self) -> None:
-        if not self._messages:
-            return
-        is_cut = self._messages[-1].status in (FAILED, STOPPED, INTERRUPTED)
-        if is_cut and not is_answer_due(self._messages):
-            self._writer.add_offer("Answer again", own_link(AGAIN))
+            self._live_id = message.id if is_live else self._live_id
+            self._writer.add_answer(message, is_live, is_last)
 
     # --- links --------------------------------------------------------------------------------
 
@@ -143,15 +153,26 @@ class Transcript(QTextBrowser):
         if address.scheme() != SCHEME:
             QDesktopServices.openUrl(address)
             return
-        action, _, number = address.path().partition("/")
-        if action == COPY:
-            self.copy_wanted.emit(int(number))
+        action, number, part = [*address.path().split("/"), "0", "0"][:3]
+        if action in self._wanted:
+            self._wanted[action].emit(int(number))
         elif action == COPY_CODE:
-            QGuiApplication.clipboard().setText(self._writer.codes[int(number)])
-        elif action == AGAIN:
-            self.again_wanted.emit()
+            QGuiApplication.clipboard().setText(self._writer.codes.code_of(int(number)))
+        elif action == WRAP_CODE:
+            self._writer.codes.toggle_wrap(int(number))
+        elif action == FOLD:
+            self._toggle_thinking(int(number), int(part))
         elif action == EARLIER:
             self._show_earlier()
+
+    def _toggle_thinking(self, message_id: int, place: int) -> None:
+        """The line that was clicked stays where it is."""
+        scroll = self.verticalScrollBar().value()
+        self._set_following(False)
+        for message in self._messages:
+            if message.id == message_id:
+                self._writer.toggle_thinking(message, place, is_live=message_id == self._live_id)
+        self.verticalScrollBar().setValue(scroll)
 
     def _show_earlier(self) -> None:
         """Twice as much; the line that was on top stays where it was."""

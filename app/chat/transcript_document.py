@@ -1,214 +1,242 @@
-"""Writes messages into the transcript's document: who spoke, what, how it ended, its figures."""
+"""Writes messages into the transcript's document: who spoke, what, how it ended, what can be done with it."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from PySide6.QtGui import (
     QFont,
     QPalette,
+    QTextBlock,
     QTextBlockFormat,
     QTextCharFormat,
     QTextCursor,
     QTextDocument,
-    QTextDocumentFragment,
     QTextFrameFormat,
 )
 
+from app.chat.answer_body import AnswerBody, BodyTools, Folds
 from app.chat.answer_words import ending_words, stats_words
-from app.chat.markdown_split import complete_length
-from app.chat.markdown_text import TextColours, link_format, markdown_document
-from app.history.records import FAILED, Message
+from app.chat.block_pen import END_ID, MESSAGE_ID, BlockPen, remove
+from app.chat.code_block import CodeBlocks
+from app.chat.inline_styles import PLAIN, InlineStyles, Look
+from app.chat.inline_writer import SourceOnly
+from app.chat.message_links import write_links
+from app.chat.text_colours import TextColours
+from app.history.records import FAILED, Attachment, Message
+from engine.config import format_size
 
-COPY, COPY_CODE, AGAIN, EARLIER = "copy", "code", "again", "earlier"
-SCHEME = "emberglass"
+INDENT_PIXELS = 24
 _GAP = 18
-
-
-def own_link(action: str, number: int = 0) -> str:
-    """The address of one of the program's own links."""
-    return f"{SCHEME}:{action}/{number}"
+_NAME = Look(is_bold=True, is_muted=True, size_step=-1)
 
 
 class TranscriptDocument:
-    """Appends to a QTextDocument; only one answer streams at a time, in its place among later messages.
+    """Appends to a QTextDocument; only one answer grows at a time, in its place among later messages.
 
-    Of a streaming answer, finished blocks are rendered once as they end, the rest stays plain text.
+    `may_fold` says whether finished thinking may fold itself.
     """
 
-    def __init__(self, document: QTextDocument) -> None:
-        self.codes: list[str] = []
+    def __init__(self, document: QTextDocument, may_fold: Callable[[], bool] = lambda: True) -> None:
+        self.folds = Folds()
         self._document = document
-        self._colours = TextColours.of(QPalette())
-        self._font = QFont()
-        self._body: tuple[QTextCursor, QTextCursor] | None = None
-        self._ending: QTextCursor | None = None
-        self._rendered, self._tail, self._tail_start = "", "", QTextCursor(document)
-        self._has_offer = False
+        self._may_fold = may_fold
+        self._live: AnswerBody | None = None
+        self._offer: Message | None = None
+        document.setIndentWidth(INDENT_PIXELS)
+        self._set_colours(TextColours.of(QPalette()))
 
     def clear(self, palette: QPalette, font: QFont) -> None:
         """Empty the document; what follows is written in these colours and this font."""
         self._document.clear()
         self._document.setDefaultFont(font)
-        self._colours, self._font = TextColours.of(palette), font
-        self.codes.clear()
-        self._body = self._ending = None
-        self._has_offer = False
+        self._live = self._offer = None
+        self._set_colours(TextColours.of(palette))
+
+    def _set_colours(self, colours: TextColours) -> None:
+        self._colours = colours
+        self._styles = InlineStyles(colours)
+        self.codes = CodeBlocks(self._document, self._styles)
+        self._tools = BodyTools(
+            self._styles, SourceOnly(self._styles), self.codes, self.folds, self._may_fold
+        )
 
     def add_link_line(self, text: str, target: str) -> None:
         """A line of its own with one of the program's links."""
-        self._new_block(_GAP).insertText(text, link_format(self._colours, target))
+        self._new_pen(_GAP).cursor.insertText(text, self._styles.own_link(target))
 
-    def add_offer(self, text: str, target: str) -> None:
-        """A link line that goes away with the next message."""
-        self.add_link_line(text, target)
-        self._has_offer = True
+    # --- messages -----------------------------------------------------------------------------
 
-    def _drop_offer(self) -> None:
-        if self._has_offer:
-            self._has_offer = False
-            cursor = QTextCursor(self._document)
-            cursor.movePosition(QTextCursor.MoveOperation.End)
-            cursor.select(QTextCursor.SelectionType.BlockUnderCursor)
-            cursor.removeSelectedText()
-
-    def add_user(self, message: Message) -> None:
+    def add_user(self, message: Message, is_last: bool = False) -> None:
         """What the user wrote, in a frame, as plain text."""
         self._drop_offer()
-        cursor = self._new_block(0)
+        cursor = self._new_pen(0).cursor
         cursor.setBlockFormat(_thin())  # a frame leaves an empty line before itself
+        cursor.insertFrame(self._user_format())
+        self._write_name(cursor, "You", message.id, 0)
+        cursor.insertBlock(_spaced(2), self._styles.of(PLAIN))
+        cursor.insertText(message.text, self._styles.of(PLAIN))
+        self._write_attachments(cursor, message.attachments)
+        self._write_end(cursor, message, is_live=False, is_last=is_last)
+
+    def add_answer(self, message: Message, is_live: bool = False, is_last: bool = False) -> None:
+        """An answer; a live one can be appended to and ended later."""
+        self._drop_offer()
+        cursor = self._new_pen(_GAP).cursor
+        self._write_name(cursor, message.model_name or "Answer", message.id, _GAP)
+        cursor.insertBlock(_spaced(0), self._styles.of(PLAIN))
+        pen_cursor = QTextCursor(cursor)
+        self._write_end(cursor, message, is_live, is_last)
+        pen_cursor.setPosition(self._end_of(message.id).position() - 1)
+        body = self._body(pen_cursor, message)
+        if is_live:
+            self._live = body
+            body.append(message.text)
+        else:
+            body.finish(message.text)
+
+    def append_text(self, text: str) -> None:
+        """More of the live answer; what was rendered before is not touched."""
+        if self._live is None or not text:
+            return
+        edit = QTextCursor(self._document)
+        edit.beginEditBlock()
+        self._live.append(text.replace("\r", ""))
+        edit.endEditBlock()
+
+    def end_answer(self, message: Message, is_last: bool) -> None:
+        """Render what was held back and say how the answer ended."""
+        if self._live is None:
+            return
+        edit = QTextCursor(self._document)
+        edit.beginEditBlock()
+        self._live.finish(message.text.replace("\r", ""))
+        self._live = None
+        self._rewrite_end(message, is_last)
+        edit.endEditBlock()
+
+    def toggle_thinking(self, message: Message, place: int, is_live: bool) -> None:
+        """Open or close a folded piece of thinking."""
+        edit = QTextCursor(self._document)
+        edit.beginEditBlock()
+        if is_live and self._live is not None:
+            self._live.toggle_fold(place)
+        else:
+            key = (message.id, place)
+            self.folds.toggle(key, key in self.folds.opened)
+            self._rewrite_body(message)
+        edit.endEditBlock()
+
+    def _body(self, cursor: QTextCursor, message: Message) -> AnswerBody:
+        seconds = (message.stats or {}).get("thinking_seconds")
+        known = float(seconds) if isinstance(seconds, int | float) else None
+        return AnswerBody(BlockPen(cursor), self._tools, message.id, known)
+
+    def _rewrite_body(self, message: Message) -> None:
+        begin, end = self._name_of(message.id), self._end_of(message.id)
+        if not begin.isValid() or not end.isValid():
+            return
+        cursor = QTextCursor(begin.next())
+        cursor.setPosition(end.position() - 1, QTextCursor.MoveMode.KeepAnchor)
+        remove(cursor)
+        self._body(cursor, message).finish(message.text)
+
+    # --- the end of a message -----------------------------------------------------------------
+
+    def _write_end(self, cursor: QTextCursor, message: Message, is_live: bool, is_last: bool) -> None:
+        """How it ended, its figures, its links; each on a line of its own."""
+        end_format = _spaced(4)
+        end_format.setProperty(END_ID, message.id)
+        cursor.insertBlock(end_format, self._styles.own_words())
+        for words, style in self._ending(message):
+            cursor.insertText(words, style)
+            cursor.insertBlock(end_format, self._styles.own_words())
+        write_links(cursor, message, self._styles, is_live, is_last)
+        if is_last and not is_live:
+            self._offer = message
+
+    def _ending(self, message: Message) -> list[tuple[str, QTextCharFormat]]:
+        strong = QTextCharFormat(self._styles.own_words())
+        strong.setFontWeight(QFont.Weight.DemiBold)
+        if message.status == FAILED:
+            strong.setForeground(self._colours.fault)
+        lines = [
+            (ending_words(message.status, message.stats), strong),
+            (stats_words(message.stats), self._styles.own_words()),
+        ]
+        return [line for line in lines if line[0] and message.role == "assistant"]
+
+    def _rewrite_end(self, message: Message, is_last: bool) -> None:
+        first = self._end_of(message.id)
+        if not first.isValid():
+            return
+        last = first
+        while last.next().blockFormat().intProperty(END_ID) == message.id:
+            last = last.next()
+        cursor = QTextCursor(first.previous())
+        cursor.movePosition(QTextCursor.MoveOperation.EndOfBlock)
+        cursor.setPosition(last.position() + last.length() - 1, QTextCursor.MoveMode.KeepAnchor)
+        remove(cursor)
+        self._write_end(cursor, message, is_live=False, is_last=is_last)
+
+    def _drop_offer(self) -> None:
+        """Some links are only for the last message."""
+        if self._offer is not None:
+            message, self._offer = self._offer, None
+            self._rewrite_end(message, is_last=False)
+
+    # --- pieces -------------------------------------------------------------------------------
+
+    def _write_name(self, cursor: QTextCursor, name: str, message_id: int, top_margin: int) -> None:
+        name_format = _spaced(top_margin)
+        name_format.setProperty(MESSAGE_ID, message_id)
+        cursor.setBlockFormat(name_format)
+        cursor.insertText(name, self._styles.of(_NAME))
+
+    def _write_attachments(self, cursor: QTextCursor, attachments: tuple[Attachment, ...]) -> None:
+        if not attachments:
+            return
+        cursor.insertBlock(_spaced(6), self._styles.own_words())
+        chip = QTextCharFormat(self._styles.own_words())
+        chip.setBackground(self._colours.code)
+        chip.setForeground(self._colours.text)
+        for attachment in attachments:
+            size = format_size(len(attachment.text.encode()))
+            cursor.insertText(f"\u00a0{attachment.name} · {size}\u00a0", chip)
+            cursor.insertText("  ", self._styles.own_words())
+
+    def _user_format(self) -> QTextFrameFormat:
         frame_format = QTextFrameFormat()
         frame_format.setBackground(self._colours.user)
         frame_format.setPadding(10)
         frame_format.setTopMargin(_GAP)
         frame_format.setBottomMargin(10)
-        cursor.insertFrame(frame_format)
-        self._add_name(cursor, "You", message.id)
-        cursor.insertBlock(_spaced(2), QTextCharFormat())
-        cursor.insertText(message.text, self._plain())
+        return frame_format
 
-    def add_answer(self, message: Message, is_streaming: bool = False) -> None:
-        """An answer; a streaming one can be appended to and ended later."""
-        self._drop_offer()
-        cursor = self._new_block(_GAP)
-        self._add_name(cursor, message.model_name or "Answer", message.id)
-        cursor.insertBlock(_spaced(0), self._plain())
-        start, end = QTextCursor(cursor), QTextCursor(cursor)
-        cursor.insertBlock(_spaced(4), self._muted())
-        for body in (start, end):
-            body.setPosition(cursor.position() - 1)
-        start.setKeepPositionOnInsert(True)
-        self._body, self._ending = (start, end), cursor
-        self._rendered, self._tail, self._tail_start = "", "", QTextCursor(start)
-        self._tail_start.setKeepPositionOnInsert(True)
-        if is_streaming:
-            self.append_text(message.text)
-        else:
-            self.end_answer(message)
-
-    def append_text(self, text: str) -> None:
-        """More of the streaming answer; what was rendered before is not touched."""
-        if self._body is None or not text:
-            return
-        text = text.replace("\r", "")
-        self._body[1].insertText(text, self._plain())
-        self._tail += text
-        complete = complete_length(self._tail)
-        if complete:
-            self._render_tail(self._body[1], complete)
-
-    def _render_tail(self, end: QTextCursor, complete: int) -> None:
-        """Replace the first `complete` characters of the plain tail by rendered Markdown."""
-        part, self._tail = self._tail[:complete], self._tail[complete:]
-        self._rendered += part
-        cursor = self._selection(self._tail_start, end)
-        cursor.beginEditBlock()
-        cursor.removeSelectedText()
-        self._insert_markdown(cursor, part)
-        cursor.insertBlock(_spaced(0), self._plain())
-        self._tail_start.setPosition(cursor.position())
-        cursor.insertText(self._tail, self._plain())
-        cursor.endEditBlock()
-        end.setPosition(cursor.position())
-
-    def _selection(self, start: QTextCursor, end: QTextCursor) -> QTextCursor:
-        cursor = QTextCursor(self._document)
-        cursor.setPosition(start.position())
-        cursor.setPosition(end.position(), QTextCursor.MoveMode.KeepAnchor)
-        return cursor
-
-    def end_answer(self, message: Message) -> None:
-        """Render what is still plain text and say how the answer ended."""
-        if self._body is None or self._ending is None:
-            return
-        is_streamed = bool(self._rendered) and message.text.startswith(self._rendered)
-        start = self._tail_start if is_streamed else self._body[0]
-        body = self._selection(start, self._body[1])
-        body.beginEditBlock()
-        body.removeSelectedText()
-        self._insert_markdown(body, message.text[len(self._rendered) if is_streamed else 0 :])
-        self._write_ending(self._ending, message)
-        body.endEditBlock()
-        self._body = self._ending = None
-
-    def _insert_markdown(self, cursor: QTextCursor, text: str) -> None:
-        document = markdown_document(text, self._font, self._colours, self._code_link)
-        first = document.begin()
-        if first.textList() is None:
-            # a fragment's first block takes the format of the block it lands in
-            cursor.setBlockFormat(first.blockFormat())
-        cursor.insertFragment(QTextDocumentFragment(document))
-
-    def _code_link(self, code: str) -> str:
-        self.codes.append(code)
-        return own_link(COPY_CODE, len(self.codes) - 1)
-
-    def _write_ending(self, cursor: QTextCursor, message: Message) -> None:
-        ending = ending_words(message.status, message.stats)
-        figures = stats_words(message.stats)
-        style = self._muted()
-        if ending:
-            strong = self._muted()
-            strong.setFontWeight(QFont.Weight.DemiBold)
-            if message.status == FAILED:
-                strong.setForeground(self._colours.fault)
-            cursor.insertText(ending, strong)
-        if ending and figures:
-            cursor.insertBlock(_spaced(2), style)
-        cursor.insertText(figures, style)
-
-    def _add_name(self, cursor: QTextCursor, name: str, message_id: int) -> None:
-        style = self._muted()
-        style.setFontWeight(QFont.Weight.DemiBold)
-        cursor.insertText(name, style)
-        cursor.insertText("   ", self._muted())
-        link = link_format(self._colours, own_link(COPY, message_id))
-        link.setProperty(QTextCharFormat.Property.FontSizeAdjustment, -1)
-        cursor.insertText("Copy", link)
-
-    def _new_block(self, top_margin: int) -> QTextCursor:
-        """A cursor in a fresh last block; the empty block that Qt leaves after a frame is used first."""
+    def _new_pen(self, top_margin: int) -> BlockPen:
+        """A pen in a fresh last block; the empty block that Qt leaves after a frame is used first."""
         cursor = QTextCursor(self._document)
         cursor.movePosition(QTextCursor.MoveOperation.End)
-        is_free = cursor.block().length() == 1 and not self._is_kept(cursor.block().position())
-        if is_free:
-            cursor.setBlockFormat(_spaced(top_margin))
-            cursor.setCharFormat(self._plain())
-        else:
-            cursor.insertBlock(_spaced(top_margin), self._plain())
-        return cursor
+        is_fresh = cursor.block().length() == 1 and not cursor.blockFormat().hasProperty(END_ID)
+        pen = BlockPen(cursor, is_fresh)
+        pen.block(_spaced(top_margin), self._styles.of(PLAIN))
+        return pen
 
-    def _is_kept(self, position: int) -> bool:
-        return self._ending is not None and self._ending.position() == position
+    def _name_of(self, message_id: int) -> QTextBlock:
+        return self._block_with(MESSAGE_ID, message_id)
 
-    def _plain(self) -> QTextCharFormat:
-        style = QTextCharFormat()
-        style.setForeground(self._colours.text)
-        return style
+    def _end_of(self, message_id: int) -> QTextBlock:
+        """The first block after the text of a message."""
+        return self._block_with(END_ID, message_id)
 
-    def _muted(self) -> QTextCharFormat:
-        style = QTextCharFormat()
-        style.setForeground(self._colours.muted)
-        style.setProperty(QTextCharFormat.Property.FontSizeAdjustment, -1)
-        return style
+    def _block_with(self, kind: int, message_id: int) -> QTextBlock:
+        """From the end, where what changes mostly is; the first of its neighbours of one kind."""
+        block = self._document.lastBlock()
+        while block.isValid() and block.blockFormat().intProperty(kind) != message_id:
+            block = block.previous()
+        while block.isValid() and block.previous().blockFormat().intProperty(kind) == message_id:
+            block = block.previous()
+        return block
 
 
 def _thin() -> QTextBlockFormat:

@@ -48,7 +48,7 @@ def test_the_rendered_answer_replaces_the_streamed_text(transcript: Transcript) 
         transcript.add_message(live, is_live=True)
         for part in ("Some **bo", "ld** words\n", "\n- item\n"):
             transcript.append_text(part)
-        assert "**bold**" in transcript.toPlainText()
+        assert "Some bold words" in transcript.toPlainText()
         transcript.end_answer(replace(live, text="Some **bold** words\n\n- item\n", status="complete"))
     text = transcript.toPlainText()
     assert "**" not in text
@@ -77,8 +77,18 @@ def test_html_and_pictures_of_an_answer_stay_text_and_bad_links_are_disarmed(tra
     answer = "<script>x</script> ![p](file:///etc/passwd) [f](file:///etc) [e](emberglass:copy/1) [w](https://w.org)"
     transcript.show_messages([message(1, "user", "q"), message(2, "assistant", answer)])
     assert "<script>x</script>" in transcript.toPlainText()
-    assert "[picture: file:///etc/passwd]" in transcript.toPlainText()
-    assert links(transcript) == ["emberglass:copy/1", "emberglass:copy/2", "https://w.org"]
+    assert "![p](file:///etc/passwd)" in transcript.toPlainText()
+    assert [link for link in links(transcript) if not link.startswith("emberglass:")] == ["https://w.org"]
+    assert [link for link in links(transcript) if link.startswith("emberglass:copy")] == [
+        "emberglass:copy/1",
+        "emberglass:copy/2",
+    ]
+
+
+def test_a_picture_on_the_web_is_named_but_not_fetched(transcript: Transcript) -> None:
+    transcript.show_messages([message(2, "assistant", "![a cat](https://w.org/cat.png)")])
+    assert "[picture: a cat: https://w.org/cat.png]" in transcript.toPlainText()
+    assert "￼" not in transcript.toPlainText()
 
 
 def test_web_links_open_in_the_browser(transcript: Transcript, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,8 +101,9 @@ def test_web_links_open_in_the_browser(transcript: Transcript, monkeypatch: pyte
 @pytest.mark.parametrize("text", [FENCED, FENCED.partition("\n\n")[2]])
 def test_code_is_copied_exactly(transcript: Transcript, text: str) -> None:
     transcript.show_messages([message(1, "user", "q"), message(2, "assistant", text)])
-    assert "python · Copy code" in transcript.toPlainText()
-    transcript.anchorClicked.emit(QUrl("emberglass:code/0"))
+    assert "python    Copy code" in transcript.toPlainText()
+    (link,) = [each for each in links(transcript) if each.startswith("emberglass:code/")]
+    transcript.anchorClicked.emit(QUrl(link))
     assert QGuiApplication.clipboard().text() == "x = 1\n  y = 2"
 
 
@@ -162,7 +173,7 @@ def test_finished_blocks_are_rendered_while_the_rest_still_streams(transcript: T
     assert "Some bold words" in streamed
     assert "```" not in streamed
     assert streamed.count("x = 1") == streamed.count("item") == 1
-    assert streamed.endswith("The *end\n")
+    assert "The *end\nCopy" in streamed
     transcript.end_answer(replace(live, text=answer + "*", status="complete"))
     rendered = Transcript()
     rendered.show_messages([message(1, "user", "q"), message(2, "assistant", answer + "*")])
@@ -170,11 +181,12 @@ def test_finished_blocks_are_rendered_while_the_rest_still_streams(transcript: T
     rendered.deleteLater()
 
 
-def test_the_offer_to_answer_again_goes_away_with_the_next_message(transcript: Transcript) -> None:
+def test_only_the_last_answer_offers_to_go_on(transcript: Transcript) -> None:
     stopped = message(2, "assistant", "half", "stopped")
     transcript.show_messages([message(1, "user", "q"), stopped])
-    assert "Answer again" in transcript.toPlainText()
+    assert "emberglass:continue/2" in links(transcript)
     transcript.add_message(message(3, "user", "next"))
-    assert "Answer again" not in transcript.toPlainText()
+    assert "emberglass:continue/2" not in links(transcript)
+    assert "emberglass:again/3" in links(transcript)
     assert "half" in transcript.toPlainText()
-    assert "Stopped." in transcript.toPlainText()
+    assert transcript.toPlainText().count("Stopped.") == 1
