@@ -11,7 +11,7 @@ from app.history.records import ChatSettings, Conversation, Preset
 from app.history.stored_json import read_settings, settings_json
 
 _COLUMNS = "id, title, created_at, updated_at, model_name, is_pinned, folder, leaf_id"
-_GONE = ("This conversation no longer exists.", "Choose another one, or start a new one.")
+GONE = ("This conversation no longer exists.", "Choose another one, or start a new one.")
 
 
 class ConversationRows:
@@ -46,7 +46,7 @@ class ConversationRows:
             cursor = connection.execute(
                 f"UPDATE conversations SET {column} = ? WHERE id = ?", (value, conversation_id)
             )
-            require_row(cursor, *_GONE)
+            require_row(cursor, *GONE)
 
     def touch(self, conversation_id: int, model_name: str) -> float:
         """Inside a transaction: something was said now; an empty name leaves the model as it is."""
@@ -55,7 +55,7 @@ class ConversationRows:
             "UPDATE conversations SET updated_at = ?, model_name = iif(? = '', model_name, ?) WHERE id = ?",
             (now, model_name, model_name, conversation_id),
         )
-        require_row(cursor, *_GONE)
+        require_row(cursor, *GONE)
         return now
 
     def delete(self, conversation_id: int) -> None:
@@ -90,7 +90,7 @@ class ConversationRows:
                 f"SELECT {columns} FROM conversations WHERE id = ?", (conversation_id,)
             ).fetchone()
         if row is None:
-            raise HistoryMissingError(*_GONE)
+            raise HistoryMissingError(*GONE)
         return row
 
 

@@ -11,7 +11,7 @@ from contextlib import closing
 from pathlib import Path
 from urllib.parse import quote
 
-from app.history.errors import HistoryVersionError, means_damage
+from app.history.errors import HistoryFileError, HistoryVersionError, means_damage
 from app.history.schema import APPLICATION_ID, SCHEMA_STEPS, Statements, missing_parts, stored_version
 
 BACKUP_INTERVAL_SECONDS = 24 * 3600
@@ -92,6 +92,19 @@ def copy_database(source: sqlite3.Connection, target: Path) -> None:
         source.backup(copy)
         copy.execute("PRAGMA journal_mode = DELETE")
     _put_in_place(part, target)
+
+
+def write_backup(source: sqlite3.Connection, own_path: Path, target: Path) -> None:
+    """`copy_database` to where the user wants it, except onto our own files. Raises HistoryFileError."""
+    fault, next_step = f"The backup {target} couldn’t be written", "Choose another folder or drive."
+    if target.name.startswith(own_path.name) and target.resolve().parent == own_path.resolve().parent:
+        raise HistoryFileError(f"{fault}: Emberglass keeps its own files under that name.", next_step)
+    try:
+        copy_database(source, target)
+    except sqlite3.ProgrammingError:
+        raise
+    except (sqlite3.Error, OSError) as error:
+        raise HistoryFileError(f"{fault} ({error}).", next_step, repr(error)) from error
 
 
 def _connect_read_only(path: Path) -> sqlite3.Connection:

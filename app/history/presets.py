@@ -27,16 +27,20 @@ class Presets:
         self._check_name(plain, preset_id)
         with self._database.transaction() as connection:
             if preset_id is None:
-                cursor = connection.execute(
-                    "INSERT INTO presets (name, settings) VALUES (?, ?)", (plain, settings_json(settings))
-                )
-                return Preset(new_id(cursor), plain, settings)
+                return self.insert(plain, settings)
             cursor = connection.execute(
                 "UPDATE presets SET name = ?, settings = ? WHERE id = ?",
                 (plain, settings_json(settings), preset_id),
             )
             require_row(cursor, *_GONE)
         return Preset(preset_id, plain, settings)
+
+    def insert(self, name: str, settings: ChatSettings) -> Preset:
+        """Inside a transaction; the name is free."""
+        cursor = self._database.connection.execute(
+            "INSERT INTO presets (name, settings) VALUES (?, ?)", (name, settings_json(settings))
+        )
+        return Preset(new_id(cursor), name, settings)
 
     def delete(self, preset_id: int) -> None:
         with self._database.transaction() as connection:

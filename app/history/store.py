@@ -7,8 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from app.history.branches import Branches
+from app.history.conversation_copy import HistoryCopy
 from app.history.conversation_rows import ConversationRows
+from app.history.copying import Copying
 from app.history.database import Database, storable
+from app.history.database_file import write_backup
 from app.history.drafts import Drafts
 from app.history.message_rows import MessageRows
 from app.history.presets import Presets
@@ -34,6 +37,7 @@ class HistoryStore:
         self._branches = Branches(self._database, wall_clock)
         self._presets = Presets(self._database)
         self._drafts = Drafts(self._database)
+        self._copying = Copying(self._database, self._conversations, self._presets, wall_clock)
 
     def close(self) -> None:
         """Fold the log into the file and give the lock back; may be called twice."""
@@ -68,6 +72,10 @@ class HistoryStore:
 
     def restore(self, conversation_id: int) -> None:
         self._conversations.change("deleted_at", None, conversation_id)
+
+    def duplicate(self, conversation_id: int) -> Conversation:
+        """Another one with all branches and settings; an answer that streams ends there as interrupted."""
+        return self._copying.duplicate(conversation_id)
 
     # --- messages -----------------------------------------------------------------------------
 
@@ -172,3 +180,20 @@ class HistoryStore:
             if conversation_id is None:
                 return find(self._database.connection, text)
             return find_in(self._database.connection, text, conversation_id)
+
+    # --- whole conversations ------------------------------------------------------------------
+
+    def copy_of(self, conversation_ids: Sequence[int] | None) -> HistoryCopy:
+        """These conversations with all their branches, or all there are with all presets."""
+        return self._copying.copy_of(conversation_ids)
+
+    def add_copy(self, copy: HistoryCopy) -> list[int]:
+        """Add conversations, all or none; returns their new ids. A preset of a taken name gets a number."""
+        return self._copying.add(copy)
+
+    def backup_to(self, path: Path) -> None:
+        """Everything in one file, whole or not at all; about a second per 500 MB.
+
+        To go back, put the file in the place of the conversations file.
+        """
+        write_backup(self._database.connection, self._database.path, path)

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
+from app.history.database import storable
 from app.history.records import Attachment, ChatSettings
 
 _INTEGERS = frozenset({"top_k", "max_tokens", "seed"})
@@ -17,7 +18,7 @@ def settings_values(settings: ChatSettings) -> dict[str, object]:
 
 
 def settings_json(settings: ChatSettings) -> str:
-    return json.dumps(settings_values(settings))
+    return _dump(settings_values(settings))
 
 
 def read_settings(stored: str) -> ChatSettings:
@@ -39,7 +40,7 @@ def is_setting(name: str, value: object) -> bool:
 
 def attachments_json(attachments: Sequence[Attachment]) -> str | None:
     """None for none: most messages have no files."""
-    return json.dumps([asdict(each) for each in attachments]) if attachments else None
+    return _dump([asdict(each) for each in attachments]) if attachments else None
 
 
 def read_attachments(stored: str | None) -> tuple[Attachment, ...]:
@@ -54,12 +55,16 @@ def read_attachments(stored: str | None) -> tuple[Attachment, ...]:
 
 def stats_json(stats: Mapping[str, object] | None) -> str | None:
     """A value JSON can't hold becomes its text."""
-    return None if stats is None else json.dumps(dict(stats), default=str)
+    return None if stats is None else _dump(dict(stats))
 
 
 def read_stats(stored: str | None) -> dict[str, object] | None:
     values = _load(stored)
     return values if isinstance(values, dict) else None
+
+
+def _dump(values: object) -> str:
+    return storable(json.dumps(values, ensure_ascii=False, default=str))
 
 
 def _load(stored: str | None) -> object:
