@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-_DECODE_PASSES_PER_PROMOTION = 8
+from engine.placement.promotion import DECAY_PER_TOKEN, PromotionClock, faded
+
 _MOST_WATCHED = 1024  # layers; folding in bulk costs a tenth of folding token by token
-_DECAY_PER_TOKEN = 0.98  # the heat remembers about fifty tokens
 
 
 class PassStatistics:
@@ -28,7 +28,7 @@ class PassStatistics:
         self._picked: list[tuple[int, NDArray[np.int32]]] = []
         self._watched: list[tuple[int, int, bytes]] = []  # pass, layer, ids
         self._streamed: dict[int, NDArray[np.int64]] = {}
-        self._decode_passes = 0
+        self._promotions = PromotionClock()
         self._n_tokens, self._is_prefill = 0, False
 
     def begin_pass(self, n_tokens: int, is_prefill: bool) -> None:
@@ -79,8 +79,7 @@ class PassStatistics:
         if len(self._watched) >= _MOST_WATCHED:
             self.fold_watched()
         self._streamed.clear()
-        self._decode_passes = 0 if self._is_prefill else self._decode_passes + 1
-        return self._is_prefill or self._decode_passes % _DECODE_PASSES_PER_PROMOTION == 0
+        return self._promotions.is_due(self._is_prefill)
 
     def fold_watched(self) -> None:
         """Count what `token_picked` kept; call it before reading any figure."""
@@ -93,7 +92,7 @@ class PassStatistics:
         np.add.at(self.uses[1], places, 1)
         np.maximum.at(self.last_use_pass, places, np.array(passes)[:, None])
         self.expert_requests += experts.size
-        self.heat *= _DECAY_PER_TOKEN ** len(set(passes))
+        self.heat *= DECAY_PER_TOKEN ** len(set(passes))
         np.add.at(self.heat, places, 1)
 
     def _fold(self, layer_index: int, picked: NDArray[np.int32]) -> None:
@@ -101,7 +100,7 @@ class PassStatistics:
         self.uses[0, layer_index] += counts
         self.last_use_pass[layer_index, counts > 0] = self.passes + 1
         self.expert_requests += int(np.count_nonzero(counts))
-        self.heat[layer_index] = _DECAY_PER_TOKEN**self._n_tokens * self.heat[layer_index] + counts
+        self.heat[layer_index] = faded(self.heat[layer_index], self._n_tokens) + counts
 
     def _fold_decode(self) -> None:
         """All layers of one token at once; a router never picks an expert twice for a token."""
@@ -111,5 +110,5 @@ class PassStatistics:
         self.uses[0 if self._is_prefill else 1, layers, experts] += 1
         self.last_use_pass[layers, experts] = self.passes
         self.expert_requests += experts.size
-        self.heat *= _DECAY_PER_TOKEN
+        self.heat *= DECAY_PER_TOKEN
         self.heat[layers, experts] += 1
