@@ -52,6 +52,7 @@ class LoadSettings:
 
     `ram_budget_bytes` caps the resident memory of the process (None: chosen from available memory).
     `unit_tokens` is the number of tokens that pass a layer together in prefill (None: automatic).
+    `trace_path`: record which experts are asked for, and write that there when the model is freed.
     `slots_per_class` overrides the slot count of every slot class (tests, benches).
     """
 
@@ -63,6 +64,7 @@ class LoadSettings:
     is_prefetch_on: bool = True
     slots_per_class: int | None = None
     reader_threads: int = 4
+    trace_path: Path | None = None
 
     def __post_init__(self) -> None:
         for name in ("ram_budget_bytes", "context_tokens", "unit_tokens", "threads", "slots_per_class"):

@@ -73,6 +73,12 @@ class AbiError(EngineError):
     """The native library is not the one whose memory layout this engine knows."""
 
 
+class TraceFileError(EngineError):
+    """A trace that can't be read."""
+
+    exit_code = 2
+
+
 class TemplateError(EngineError):
     """The chat template can't be parsed or rejects these messages."""
 

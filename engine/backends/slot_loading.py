@@ -32,6 +32,7 @@ from engine.offload.slot_arena import SlotArena, slot_bytes
 from engine.offload.slot_populator import SlotPopulator
 from engine.offload.weight_files import WeightFiles
 from engine.placement.placement_plan import ClassPlan, PlacementPlan, SlotClassSpec
+from engine.placement.routing_trace import RoutingRecorder
 from engine.placement.slot_table import SlotTable
 from engine.placement.streaming import UseForecast
 
@@ -96,6 +97,7 @@ class _Loader:
                 layer_slots, statistics, lambda: context.set_abort_flag(c.addressof(_RAISED_FLAG))
             )
             self._probe(pipeline, model, context, layer_slots)
+            self._record(pipeline, layers)
             self._stack.callback(SlotPopulator([c.arena for c in slot_classes]).close)
         info = describe(
             self._settings, self._facts, budget, plan, context.context_tokens, context_bytes, files.is_direct
@@ -112,6 +114,17 @@ class _Loader:
             statistics,
             self._stack.pop_all(),
         )
+
+    def _record(self, pipeline: ExpertPipeline, layers: tuple[LayerExperts, ...]) -> None:
+        """Record the routing from here on, if that is wanted; written when the model is freed."""
+        path = self._settings.trace_path
+        if path is None:
+            return
+        n_expert = max(layer.n_expert for layer in layers)
+        recorder = RoutingRecorder(tuple(layer.layer for layer in layers), n_expert, self._layout.top_k)
+        recorder.trace().save(path)  # now, so that a path that can't be written is known at once
+        pipeline.recorder = recorder
+        self._stack.callback(lambda: recorder.trace().save(path))
 
     def _enter(self, phase: LoadPhase, done_bytes: int = 0, total_bytes: int = 0) -> None:
         self._cancel.check()

@@ -23,6 +23,7 @@ from engine.offload.read_job import ReadJob, ReadReason
 from engine.offload.reader_pool import ReaderPool
 from engine.offload.slot_arena import SlotArena
 from engine.placement.placement_plan import ClassPlan
+from engine.placement.routing_trace import RoutingRecorder
 from engine.placement.slot_table import Ids, SlotTable
 from engine.placement.streaming import UseForecast
 
@@ -65,6 +66,7 @@ class ExpertPipeline:
     def __init__(self, readers: ReaderPool, is_prefetch_on: bool) -> None:
         self.error: BaseException | None = None
         self.on_layer: Callable[[int, int], None] | None = None
+        self.recorder: RoutingRecorder | None = None  # set before the first pass to record
         self.probe: GraphProbe | None = None  # set for one pass that is aborted before it computes
         self._routing_operation = -1
         self._readers = readers
@@ -101,7 +103,7 @@ class ExpertPipeline:
             self._promote(is_prefill)
         self.error, self._check = None, check
         self._n_tokens, self._is_prefill = n_tokens, is_prefill
-        self._is_watching = n_tokens == 1 and not is_prefill
+        self._is_watching = n_tokens == 1 and not is_prefill and self.recorder is None
 
     def end_pass(self) -> None:
         """After a decode call, failed or not: account for it; after a failure no read is in flight."""
@@ -157,6 +159,8 @@ class ExpertPipeline:
             return
         row = layer.slot_class.table.table[layer.row]
         picked = ids.copy()
+        if self.recorder is not None:
+            self.recorder.add(self._statistics.passes, layer.index, self._is_prefill, picked)
         if layer.slot_class.table.is_complete:
             # nothing is ever evicted, and the tensors see expert e's slot at index e: ids stay as they are
             if row[picked].min() < 0:
