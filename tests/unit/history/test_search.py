@@ -117,3 +117,44 @@ def test_newest_conversation_first_and_bounded(store: HistoryStore, wall_clock: 
     for _ in range(250):
         store.add_user_message(conversation.id, "same words")
     assert len(store.search("same words")) == 200
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("専門", [2]),
+        ("語", [2]),
+        ("习", [3]),
+        ("学", [2, 3]),
+        ("SURE", [1, 6]),
+        ("quick sure", [1]),
+        ("　", []),
+    ],
+)
+def test_one_conversation_is_searched_in_reading_order(
+    filled: HistoryStore, query: str, expected: list[int]
+) -> None:
+    other = filled.create_conversation("専門 語 sure")
+    for text in TEXTS:
+        filled.add_user_message(other.id, text)
+    assert [each.message_id for each in filled.search(query, 1)] == expected
+    in_other = [each.message_id for each in filled.search(query, other.id)]
+    assert in_other == [number + len(TEXTS) for number in expected]
+
+
+def test_versions_that_are_not_shown_are_found_and_deleted_ones_are_not(filled: HistoryStore) -> None:
+    filled.add_user_message(1, "edited away", parent_id=5)
+    assert [each.message_id for each in filled.search("snakeX")] == [6]
+    assert [each.message_id for each in filled.search("snakeX", 1)] == [6]
+    filled.choose_version(6)
+    assert filled.messages(1)[-1].id == 6
+    filled.delete_message(6)
+    assert filled.search("snakeX") == []
+    assert [each.message_id for each in filled.search("sn", 1)] == [1]
+
+
+def test_one_conversation_finds_a_streaming_answer(filled: HistoryStore) -> None:
+    answer = filled.begin_answer(1, "m")
+    filled.save_answer_text(answer.id, "being written")
+    assert [each.message_id for each in filled.search("being", 1)] == [answer.id]
+    assert filled.search("being", 99) == []
