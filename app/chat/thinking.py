@@ -34,7 +34,8 @@ _CONTROLS = (
     "<|begin_of_text|>", "<|eot_id|>", "<|eom_id|>", "<|start|>assistant", "<|start|>", "<|end|>",
     "<|return|>", "<|start_header_id|>", "<|end_header_id|>", "<|START_RESPONSE|>", "<|END_RESPONSE|>",
     "<|eos|>", "<|START_OF_TURN_TOKEN|>", "<|END_OF_TURN_TOKEN|>", "<|CHATBOT_TOKEN|>",
-    "<start_of_turn>model", "<start_of_turn>", "<end_of_turn>", "<|channel|>final<|message|>", "<|channel|>commentary<|message|>",
+    "<start_of_turn>model", "<start_of_turn>", "<end_of_turn>", "<|channel|>final<|message|>",
+    "<|channel|>commentary<|message|>",
 )  # fmt: skip
 _CONTROL = re.compile("|".join(re.escape(word) for word in _CONTROLS) + r"|</s>\s*\Z")
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})([^\n]*)$", re.MULTILINE)
@@ -77,7 +78,7 @@ def split_thinking(text: str, is_growing: bool = False) -> list[Segment]:
 
 def without_thinking(text: str) -> str:
     """Only what is meant for the reader, without tags and control tokens."""
-    return "\n\n".join(each.text for each in split_thinking(text) if each.kind == ANSWER)
+    return "\n\n".join(each.text.strip("\n") for each in split_thinking(text) if each.kind == ANSWER)
 
 
 def may_change_split(text: str, added_length: int) -> bool:
