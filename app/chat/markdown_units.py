@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from markdown_it.token import Token
 
 from app.chat.markdown_parser import Definitions, markdown_tokens
+from app.chat.math_rules import MATH_BLOCK
 
 PARAGRAPH = "paragraph_open"
 _LISTS = ("bullet_list_open", "ordered_list_open")
@@ -34,6 +35,16 @@ class Unit:
     def kind(self) -> str:
         """The type of the first token."""
         return self.tokens[0].type
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether nothing that follows on later lines can change it."""
+        token = self.tokens[0]
+        if token.type == "fence":
+            return not self.is_open_fence
+        if token.type == MATH_BLOCK:
+            return bool(token.meta["is_closed"])
+        return token.type == "hr" or (token.type == "heading_open" and token.markup.startswith("#"))
 
     @property
     def is_open_fence(self) -> bool:

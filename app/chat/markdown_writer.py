@@ -46,9 +46,11 @@ class MarkdownWriter:
         self._tables = TableWriter(pen, styles, self._inline)
         self._places = [_Place()]
         self._numbers: list[int | None] = []
+        self._is_finished = True
 
-    def write(self, tokens: Sequence[Token], number: int | None = None) -> None:
+    def write(self, tokens: Sequence[Token], number: int | None = None, is_finished: bool = True) -> None:
         """Write whole blocks; `number` is that of an ordered item when they begin with one."""
+        self._is_finished = is_finished
         self._places = [_Place()]
         self._numbers = [number]
         place = 0
@@ -139,7 +141,7 @@ class MarkdownWriter:
     # --- blocks -------------------------------------------------------------------------------
 
     def _text_block(self, opening: Token, inline: Token) -> None:
-        look, change, top = PLAIN, QTextBlockFormat(), 4
+        look, change, top = PLAIN, QTextBlockFormat(), 6
         if self._places[-1].quotes:
             look = Look(is_muted=True)
         if opening.type == "heading_open":
@@ -157,7 +159,7 @@ class MarkdownWriter:
         base = QTextBlockFormat()
         self._place_block(base, self._places[-1])
         language = token.info.split()[0] if token.info.split() else ""
-        self._codes.write(self._pen, token.content, language, base)
+        self._codes.write(self._pen, token.content, language, base, self._is_finished)
 
     def _formula(self, token: Token) -> None:
         change = QTextBlockFormat()

@@ -65,14 +65,16 @@ class StreamingMarkdown:
             return
         if is_growing and added and self._grow_code(added):
             self._shown = text
-        elif is_growing and added and self._is_long(text):
+        elif is_growing and added and self._is_long(text, added):
             self._pen.cursor.insertText(added, self._styles.of(PLAIN))
             self._shown = text
         else:
             self._write_units(text, is_growing)
 
-    def _is_long(self, text: str) -> bool:
-        return _LONG_UNIT < len(text) < self._written_length * 1.25
+    def _is_long(self, text: str, added: str) -> bool:
+        """Writing it again would take long, and no new block has begun that could end that."""
+        is_new_block = "\n\n" in self._shown[-1:] + added
+        return _LONG_UNIT < len(text) < self._written_length * 1.25 and not is_new_block
 
     def _write_units(self, text: str, is_growing: bool) -> None:
         units = units_of(text, self._definitions, self._number, is_growing)
@@ -80,7 +82,8 @@ class StreamingMarkdown:
         for unit in units:
             self._start.setPosition(self._pen.cursor.position())
             self._start_is_fresh = self._pen.is_fresh
-            self._writer.write(unit.tokens, unit.number)
+            is_finished = not is_growing or unit is not units[-1] or unit.is_closed
+            self._writer.write(unit.tokens, unit.number, is_finished)
         if units:
             # what seemed to interrupt a paragraph was only more of it
             self._was_interrupted |= self._kind not in ("", units[0].kind) and units[0].kind == PARAGRAPH
@@ -91,11 +94,16 @@ class StreamingMarkdown:
         self._written_length = len(self._shown)
 
     def _keep_last(self, text: str, unit: Unit) -> None:
-        """Only the last unit may still change."""
-        cut = line_start(text, unit.first_line)
+        """Only the last unit may still change, and not even that if it has an end of its own."""
+        is_over = unit.is_closed and text.endswith("\n")
+        cut = len(text) if is_over else line_start(text, unit.first_line)
         self._tail, self._shown = self._tail[cut:], text[cut:]
-        self._number = unit.number
+        self._number = None if is_over else unit.number
         self._open_fence = unit if unit.is_open_fence and "\n" in self._shown else None
+        if is_over:
+            self._kind = ""
+            self._start.setPosition(self._pen.cursor.position())
+            self._start_is_fresh = self._pen.is_fresh
 
     def _grow_code(self, added: str) -> bool:
         """Lines of an open code block are added to it, unless one of them may close it."""

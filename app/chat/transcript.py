@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QEvent, QMimeData, Qt, QUrl, Signal
+from PySide6.QtCore import QEvent, QMimeData, QRectF, Qt, QUrl, Signal
 from PySide6.QtGui import QDesktopServices, QGuiApplication, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QPushButton, QTextBrowser, QWidget
 
@@ -12,6 +12,7 @@ from app.chat.answer_body import FOLD
 from app.chat.block_pen import SCHEME, own_link
 from app.chat.code_block import COPY_CODE, WRAP_CODE
 from app.chat.message_links import AGAIN, CONTINUE, COPY, DELETE, DETAILS, EDIT, VERSION
+from app.chat.transcript_backdrop import paint_backdrop
 from app.chat.transcript_document import TranscriptDocument
 from app.history.records import Message
 
@@ -173,6 +174,7 @@ class Transcript(QTextBrowser):
             if message.id == message_id:
                 self._writer.toggle_thinking(message, place, is_live=message_id == self._live_id)
         self.verticalScrollBar().setValue(scroll)
+        self._value_changed(scroll)
 
     def _show_earlier(self) -> None:
         """Twice as much; the line that was on top stays where it was."""
@@ -248,9 +250,19 @@ class Transcript(QTextBrowser):
             self.colours_changed.emit()
 
     def paintEvent(self, event: QPaintEvent) -> None:
+        self._paint_backdrop(event)
         super().paintEvent(event)
         if not self._messages and self._empty_hint:
             painter = QPainter(self.viewport())
             painter.setPen(self.palette().placeholderText().color())
             area = self.viewport().rect().adjusted(40, 0, -40, 0)
             painter.drawText(area, _CENTRED, self._empty_hint)
+
+    def _paint_backdrop(self, event: QPaintEvent) -> None:
+        left, top = self.horizontalScrollBar().value(), self.verticalScrollBar().value()
+        area = QRectF(event.rect()).translated(left, top)
+        painter = QPainter(self.viewport())
+        painter.translate(-left, -top)
+        first = self.cursorForPosition(event.rect().topLeft()).block()
+        paint_backdrop(painter, self.document(), first, area, self._writer.colours)
+        painter.end()

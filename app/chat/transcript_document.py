@@ -48,13 +48,14 @@ class TranscriptDocument:
 
     def clear(self, palette: QPalette, font: QFont) -> None:
         """Empty the document; what follows is written in these colours and this font."""
+        self.codes.painter.stop()
         self._document.clear()
         self._document.setDefaultFont(font)
         self._live = self._offer = None
         self._set_colours(TextColours.of(palette))
 
     def _set_colours(self, colours: TextColours) -> None:
-        self._colours = colours
+        self.colours = colours
         self._styles = InlineStyles(colours)
         self.codes = CodeBlocks(self._document, self._styles)
         self._tools = BodyTools(
@@ -159,7 +160,7 @@ class TranscriptDocument:
         strong = QTextCharFormat(self._styles.own_words())
         strong.setFontWeight(QFont.Weight.DemiBold)
         if message.status == FAILED:
-            strong.setForeground(self._colours.fault)
+            strong.setForeground(self.colours.fault)
         lines = [
             (ending_words(message.status, message.stats), strong),
             (stats_words(message.stats), self._styles.own_words()),
@@ -198,8 +199,8 @@ class TranscriptDocument:
             return
         cursor.insertBlock(_spaced(6), self._styles.own_words())
         chip = QTextCharFormat(self._styles.own_words())
-        chip.setBackground(self._colours.code)
-        chip.setForeground(self._colours.text)
+        chip.setBackground(self.colours.code)
+        chip.setForeground(self.colours.text)
         for attachment in attachments:
             size = format_size(len(attachment.text.encode()))
             cursor.insertText(f"\u00a0{attachment.name} · {size}\u00a0", chip)
@@ -207,7 +208,7 @@ class TranscriptDocument:
 
     def _user_format(self) -> QTextFrameFormat:
         frame_format = QTextFrameFormat()
-        frame_format.setBackground(self._colours.user)
+        frame_format.setBackground(self.colours.user)
         frame_format.setPadding(10)
         frame_format.setTopMargin(_GAP)
         frame_format.setBottomMargin(10)
