@@ -28,10 +28,10 @@ from app.window_memory import WindowMemory
 from engine.backends.base import InferenceBackend
 from engine.backends.fake import FakeBackend
 from engine.config import LoadSettings, SamplingSettings
+from engine.demo_model import DEMO_PATH, demo_settings
 from engine.errors import ErrorInfo
 from engine.service import Engine
 
-_DEMO = Path(__file__).resolve().parent.parent / "resources" / "models" / "ember-guide.gguf"
 _ENGINE_PATIENCE_SECONDS = 1.5
 
 
@@ -82,7 +82,7 @@ def _run_with_store(
         data_dir,
         settings,
         LoadSettings(SIMULATED_PATH),
-        _DEMO if _DEMO.exists() else None,
+        demo_settings() if DEMO_PATH.exists() else None,
         arguments.is_simulated,
     )
     bridge = EngineBridge(Engine(backend_factory(arguments.is_simulated)))
@@ -134,6 +134,7 @@ def _load_at_start(window: MainWindow, arguments: Arguments) -> None:
     if arguments.temperature is not None:
         window.chat.answering.sampling = SamplingSettings(temperature=arguments.temperature)
     if arguments.model is None and not arguments.is_simulated:
+        window.models.load_first()
         return
     path = SIMULATED_PATH if arguments.model is None else arguments.model.absolute()
     window.models.load(

@@ -22,7 +22,6 @@ ROOT = Path(__file__).resolve().parent.parent
 ENVIRONMENT = ROOT / ".venv"
 PYTHON = ENVIRONMENT / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 STAMP = ENVIRONMENT / "emberglass-setup"
-DEMO_MODEL = ROOT / "resources" / "models" / "ember-guide.gguf"
 # only what is used: no image models; the RPC device is the second machine (and the test device)
 CMAKE_ARGS = "-DLLAVA_BUILD=OFF -DGGML_RPC=ON"
 
@@ -158,14 +157,10 @@ def has_display() -> bool:
 
 def run(arguments: list[str]) -> int:
     """The window on the demo model, or on the given file; without a display the terminal chat."""
-    files = arguments or ([str(DEMO_MODEL)] if DEMO_MODEL.exists() else [])
     if has_display():
-        return subprocess.call([str(PYTHON), "-m", "app", *files], cwd=ROOT)
+        return subprocess.call([str(PYTHON), "-m", "app", *arguments], cwd=ROOT)
     say("there is no display, so the chat runs in this terminal")
-    if not files:
-        say("give a model: python3 installer/bootstrap.py run FILE.gguf")
-        return 2
-    return subprocess.call([str(PYTHON), "-m", "engine", "chat", *files], cwd=ROOT)
+    return subprocess.call([str(PYTHON), "-m", "engine", "chat", *arguments], cwd=ROOT)
 
 
 def test(arguments: list[str]) -> int:

@@ -62,9 +62,9 @@ class Models(QObject):
     stopped = Signal()
 
     def __init__(
-        self, engine: ModelEngine, settings: QSettings, simulated: LoadSettings, demo: Path | None
+        self, engine: ModelEngine, settings: QSettings, simulated: LoadSettings, demo: LoadSettings | None
     ) -> None:
-        """`simulated` loads the simulated model, `demo` is the demo model's file if there is one."""
+        """`simulated` loads the simulated model, `demo` the demo model if there is one."""
         super().__init__()
         self.state = EngineState.EMPTY
         self.model: ModelInfo | None = None
@@ -124,7 +124,12 @@ class Models(QObject):
     def load_demo(self) -> None:
         """Load the demo model that comes with the program."""
         if self._demo is not None:
-            self.load(LoadSettings(self._demo))
+            self.load(self._demo)
+
+    def load_first(self) -> None:
+        """At a start without a file: the demo model, until the user has opened one of their own."""
+        if not self.recent.all():
+            self.load_demo()
 
     def cancel_load(self) -> None:
         """Stop every load that runs or waits."""
@@ -185,7 +190,7 @@ class Models(QObject):
         pending = self._end_load(event.request_id)
         if pending is not None:
             self._last = pending.settings
-            if pending.settings.path != self._simulated.path:
+            if pending.settings not in (self._simulated, self._demo):
                 self.recent.remember(pending.settings)
                 self.start_page.show_recent(self.recent.all())
         self.loaded.emit(event.info)

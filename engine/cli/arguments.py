@@ -45,6 +45,13 @@ def add_file(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", type=Path, help="GGUF file (first one of a split model)")
 
 
+def add_optional_file(parser: argparse.ArgumentParser) -> None:
+    """The model file, or the demo model."""
+    parser.add_argument(
+        "file", metavar="FILE", type=Path, nargs="?", help="GGUF file; without one, the demo model"
+    )
+
+
 def add_loading(parser: argparse.ArgumentParser) -> None:
     """Memory, threads and prefetch."""
     parser.add_argument("--ram", type=size_bytes, metavar="SIZE", help="memory budget, such as 6GiB")

@@ -1,17 +1,27 @@
-"""`chat FILE`: answer one prompt, or talk turn by turn."""
+"""`chat [FILE]`: answer one prompt, or talk turn by turn."""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 
 from engine.backends.base import InferenceBackend
 from engine.backends.fake import FakeBackend
-from engine.cli.arguments import add_file, add_loading, add_routing, natural, positive, unit_tokens
+from engine.cli.arguments import (
+    add_loading,
+    add_optional_file,
+    add_routing,
+    natural,
+    positive,
+    unit_tokens,
+)
 from engine.cli.chat_views import JsonView, TextView
 from engine.cli.conversation import Conversation
 from engine.cli.terminal import Terminal
 from engine.config import LoadSettings, SamplingSettings
+from engine.demo_model import demo_settings
 from engine.events import Event, FinishReason, GenerationFinished, RequestFailed
 from engine.service import Engine
 
@@ -21,7 +31,7 @@ _PLAIN = SamplingSettings()
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of `chat`; defaults are those of the settings."""
-    add_file(parser)
+    add_optional_file(parser)
     parser.add_argument(
         "--prompt", metavar="TEXT", help="ask this and end; without it, lines of stdin are turns"
     )
@@ -31,6 +41,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--ctx", type=positive, metavar="N", help="context window in tokens")
     parser.add_argument(
         "--unit", type=unit_tokens, metavar="N", help="prompt tokens that pass a layer together, or auto"
+    )
+    parser.add_argument(
+        "--trace", type=Path, metavar="OUT", help="record which experts are asked for, for “simulate”"
     )
     parser.add_argument("--seed", type=natural, metavar="N", help="makes an answer repeatable")
     parser.add_argument("--temp", type=float, default=_PLAIN.temperature, metavar="T", help="0: no chance")
@@ -71,12 +84,15 @@ def _llama_backend() -> InferenceBackend:
 
 
 def settings_of(arguments: argparse.Namespace) -> LoadSettings:
-    """Load settings from the arguments."""
-    return LoadSettings(
-        path=arguments.file,
-        ram_budget_bytes=arguments.ram,
-        context_tokens=arguments.ctx,
+    """Load settings from the arguments; raises ModelFileError where there is neither a file nor the demo."""
+    if arguments.file is None:
+        plain = demo_settings(ram_budget_bytes=arguments.ram, context_tokens=arguments.ctx)
+    else:
+        plain = LoadSettings(arguments.file, ram_budget_bytes=arguments.ram, context_tokens=arguments.ctx)
+    return replace(
+        plain,
         unit_tokens=arguments.unit,
+        trace_path=arguments.trace,
         threads=arguments.threads,
         is_prefetch_on=not arguments.no_prefetch,
     )

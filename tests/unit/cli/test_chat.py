@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from engine.backends.base import CancelToken
 from engine.backends.fake import FakeBackend
 from engine.backends.fake_script import FakeScript
 from engine.cli import chat
+from engine.config import LoadSettings
 from engine.errors import DiskReadError, EngineError
 from engine.events import TtftPhases
 from tests.support.command_line import Printed, run_engine
@@ -193,3 +195,16 @@ def test_settings_reach_the_engine() -> None:
     assert (info["context_tokens"], info["unit_tokens"], info["ram_budget_bytes"]) == (512, 8, 5 << 30)
     assert lines[-1]["reason"] == "max_tokens"
     assert lines[-1]["usage"]["completion_tokens"] == 2
+
+
+def test_without_a_file_the_demo_model_answers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    asked: list[tuple[int | None, int | None]] = []
+
+    def settings(ram_budget_bytes: int | None, context_tokens: int | None) -> LoadSettings:
+        asked.append((ram_budget_bytes, context_tokens))
+        return LoadSettings(tmp_path / "demo.gguf")
+
+    monkeypatch.setattr(chat, "demo_settings", settings)
+    with backend():
+        printed = run_engine("chat", "--backend", "fake", "--prompt", "sky", "--ctx", "512")
+    assert (printed.code, printed.out, asked) == (0, "It is blue.\n", [(None, 512)])

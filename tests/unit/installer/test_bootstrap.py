@@ -65,6 +65,7 @@ def test_environment_is_set_up_once_per_declaration(bootstrap: ModuleType) -> No
         (True, ["m.gguf"], ["-m", "app", "m.gguf"]),
         (True, [], ["-m", "app"]),
         (False, ["m.gguf"], ["-m", "engine", "chat", "m.gguf"]),
+        (False, [], ["-m", "engine", "chat"]),
     ],
 )
 def test_run_starts_the_window_or_the_terminal_chat(
@@ -76,16 +77,6 @@ def test_run_starts_the_window_or_the_terminal_chat(
 ) -> None:
     calls: list[list[str]] = []
     monkeypatch.setattr(bootstrap, "has_display", lambda: has_display)
-    monkeypatch.setattr(bootstrap, "DEMO_MODEL", Path("/nowhere.gguf"))
     monkeypatch.setattr(bootstrap.subprocess, "call", lambda command, **_: calls.append(command) or 0)
     assert bootstrap.run(arguments) == 0
     assert calls == [[sys.executable, *expected]]
-
-
-def test_run_in_a_terminal_needs_a_model(
-    bootstrap: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(bootstrap, "has_display", lambda: False)
-    monkeypatch.setattr(bootstrap, "DEMO_MODEL", Path("/nowhere.gguf"))
-    assert bootstrap.run([]) == 2
-    assert "run FILE.gguf" in capsys.readouterr().out
