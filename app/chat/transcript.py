@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QEvent, QMimeData, QRectF, Qt, QUrl, Signal
 from PySide6.QtGui import QDesktopServices, QGuiApplication, QPainter, QPaintEvent, QResizeEvent
@@ -12,6 +12,7 @@ from app.chat.answer_body import FOLD
 from app.chat.block_pen import SCHEME, own_link
 from app.chat.code_block import COPY_CODE, WRAP_CODE
 from app.chat.message_links import AGAIN, CONTINUE, COPY, DELETE, DETAILS, EDIT, VERSION
+from app.chat.reading_place import ReadingPlace
 from app.chat.transcript_backdrop import paint_backdrop
 from app.chat.transcript_document import TranscriptDocument
 from app.history.records import Message
@@ -43,6 +44,10 @@ class Transcript(QTextBrowser):
     colours_changed = Signal()
     following_changed = Signal(bool)
 
+    # events come before the constructor is done
+    _is_following = True
+    _is_placed = False
+
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setAccessibleName("Conversation")
@@ -66,7 +71,6 @@ class Transcript(QTextBrowser):
         }
         self._shown_limit = 1
         self._empty_hint = ""
-        self._is_following = True
         self._jump = QPushButton("↓ Jump to latest", self)
         self._jump.setAutoDefault(False)
         self._jump.hide()
@@ -92,10 +96,20 @@ class Transcript(QTextBrowser):
     def refresh(self, messages: Sequence[Message], live: Message | None) -> None:
         """Write everything anew in the same place (after a change of colours, font or messages)."""
         self._messages = list(messages)
-        place = self.verticalScrollBar().value()
-        self._write_all(live)
-        if not self._is_following:
-            self.verticalScrollBar().setValue(place)
+        self._keep_place(lambda: self._write_all(live))
+
+    def _keep_place(self, change: Callable[[], None]) -> None:
+        """What stands at the top stays there, unless the end is followed."""
+        if self._is_placed:
+            change()
+            return
+        place = None if self._is_following else ReadingPlace.of(self)
+        self._is_placed = place is not None
+        change()
+        if place is not None:
+            place.go_back(self)
+            self._is_placed = False
+            self._set_following(False)
 
     def add_message(self, message: Message, is_live: bool = False) -> None:
         """Append a message; a live answer then takes `append_text` and `end_answer`."""
@@ -178,13 +192,10 @@ class Transcript(QTextBrowser):
 
     def _show_earlier(self) -> None:
         """Twice as much; the line that was on top stays where it was."""
-        bar = self.verticalScrollBar()
-        from_end = bar.maximum() - bar.value()
-        self._is_following = False
+        self._set_following(False)
         self._shown_limit *= 2
         live = next((each for each in self._messages if each.status == "streaming"), None)
-        self._write_all(live)
-        bar.setValue(bar.maximum() - from_end)
+        self._keep_place(lambda: self._write_all(live))
 
     def loadResource(self, kind: int, name: QUrl | str) -> object:
         """Nothing: an answer must not make the window read files or the network."""
@@ -205,11 +216,14 @@ class Transcript(QTextBrowser):
         bar.setValue(bar.maximum())
 
     def _range_changed(self, _least: int, most: int) -> None:
-        if self._is_following:
+        is_selecting = bool(QGuiApplication.mouseButtons()) and self.textCursor().hasSelection()
+        if self._is_following and not is_selecting:
             self.verticalScrollBar().setValue(most)
         self._place_jump()
 
     def _value_changed(self, value: int) -> None:
+        if self._is_placed:
+            return
         self._set_following(value >= self.verticalScrollBar().maximum() - _AT_END_PIXELS)
 
     def _set_following(self, is_following: bool) -> None:
@@ -219,6 +233,8 @@ class Transcript(QTextBrowser):
         self._place_jump()
 
     def _place_jump(self) -> None:
+        if self._is_following and self._jump.hasFocus():
+            self.setFocus()  # hiding it would move the focus, and the view with it, to the first link
         self._jump.setVisible(not self._is_following)
         self._jump.adjustSize()
         area = self.viewport().geometry()
@@ -228,9 +244,12 @@ class Transcript(QTextBrowser):
     # --- look ---------------------------------------------------------------------------------
 
     def resizeEvent(self, event: QResizeEvent) -> None:
+        self._keep_place(lambda: self._resize(event))
+        self._place_jump()
+
+    def _resize(self, event: QResizeEvent) -> None:
         self._fit_margins()
         super().resizeEvent(event)
-        self._place_jump()
 
     def _fit_margins(self) -> None:
         """Lines stay readable in a wide window."""
@@ -245,9 +264,14 @@ class Transcript(QTextBrowser):
             frame.setFrameFormat(frame_format)
 
     def changeEvent(self, event: QEvent) -> None:
-        super().changeEvent(event)
         if event.type() in (QEvent.Type.PaletteChange, QEvent.Type.FontChange):
-            self.colours_changed.emit()
+            self._keep_place(lambda: self._change_look(event))
+        else:
+            super().changeEvent(event)
+
+    def _change_look(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        self.colours_changed.emit()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         self._paint_backdrop(event)
