@@ -17,7 +17,9 @@ _LIMITS = {
 
 
 def duration_words(seconds: float) -> str:
-    """0.35 s, 12 s, 3 min 20 s, 2 h 5 min."""
+    """0.31 ms, 0.35 s, 12 s, 3 min 20 s, 2 h 5 min."""
+    if 0 < seconds < 0.01:
+        return f"{seconds * 1000:.2g} ms"
     if seconds < 10:
         return f"{seconds:.2g} s"
     whole = round(seconds)
