@@ -18,7 +18,7 @@ class NoticeBar(QFrame):
         self._label.setWordWrap(True)
         self._label.setTextFormat(Qt.TextFormat.PlainText)
         self._label.setAccessibleName("Notice")
-        self._button = QPushButton()
+        self._button = QPushButton("Undo")
         self._button.clicked.connect(self._act)
         self._close = QToolButton()
         self._close.setText("✕")
@@ -40,7 +40,8 @@ class NoticeBar(QFrame):
     def show_notice(self, text: str, action_text: str = "", action: Callable[[], None] | None = None) -> None:
         """Replace what is shown."""
         self._label.setText(text)
-        self._button.setText(action_text)
+        if action_text:
+            self._button.setText(action_text)
         self._button.setVisible(bool(action_text))
         self._action = action
         self.show()

@@ -13,11 +13,15 @@ from engine.events import GenerationStarted, PrefillProgress, TextDelta
 
 @dataclass(slots=True)
 class AnswerRun:
-    """Belongs to a conversation, whichever is on the screen. GUI thread only."""
+    """Belongs to a conversation, whichever is on the screen. GUI thread only.
+
+    `stats` is what is known of it from the start: the settings used and what was left out.
+    """
 
     message: Message
     request_id: int
     writer: AnswerWriter
+    stats: dict[str, object]
     progress: str = "Waiting for the engine…"
     _first_text_ns: int = 0
 

@@ -3,25 +3,33 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Protocol
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.chat.answer_run import AnswerRun
 from app.chat.answer_words import failed_stats, finished_stats
+from app.chat.ask import Ask, TooLong
+from app.chat.fit_check import check_fit
+from app.chat.prompt_fit import Fit
 from app.chat.prompt_messages import prompt_messages
+from app.chat.run_settings import RunSettings, run_settings
+from app.chat.token_counter import TokenCounter
 from app.history.answer_writer import AnswerWriter
 from app.history.errors import HistoryError
-from app.history.records import COMPLETE, FAILED, INTERRUPTED, STOPPED
+from app.history.records import COMPLETE, FAILED, INTERRUPTED, STOPPED, Message
 from app.history.store import HistoryStore
 from engine.config import ChatMessage, SamplingSettings
+from engine.errors import EngineError
 from engine.events import (
     Event,
     FinishReason,
     GenerationFinished,
     GenerationStarted,
     LoadStarted,
+    ModelInfo,
     ModelLoaded,
     ModelUnloaded,
     PrefillProgress,
@@ -35,22 +43,31 @@ _SAVE_CHECK_MS = 250
 class AnswerEngine(Protocol):
     """What answering needs of the bridge; returns at once."""
 
-    def generate(self, messages: Sequence[ChatMessage], sampling: SamplingSettings) -> int: ...
+    def generate(
+        self, messages: Sequence[ChatMessage], sampling: SamplingSettings, is_continuation: bool = False
+    ) -> int: ...
+
+    def count_tokens(self, messages: Sequence[ChatMessage]) -> int: ...
 
     def cancel(self, request_id: int | None = None) -> None: ...
 
 
 class Answering(QObject):
-    """At most one run per conversation; what is asked meanwhile is answered next. GUI thread only.
+    """At most one ask and one run per conversation, whichever is on the screen. GUI thread only.
 
-    Signals carry a conversation id; `text_added` also the new text, `ended` the finished answer as a
-    Message instead. `progressed` says that what runs or waits changed, `fault` what could not be saved.
+    An ask waits for a model and for the run before it; if its prompt doesn't fit it is held until `ask`
+    is called with a decision or it is dropped. Signals carry a conversation id; `text_added` also the new
+    text, `ended` the finished answer as a Message instead, `settled` the same once all have heard of it,
+    `too_long` a TooLong. `progressed` says that what runs or waits changed, `fault` what could not be saved
+    or is wrong with the settings.
     """
 
     begun = Signal(int)
     text_added = Signal(int, str)
     progressed = Signal(int)
     ended = Signal(object)
+    settled = Signal(object)
+    too_long = Signal(object)
     fault = Signal(object)
 
     def __init__(
@@ -58,16 +75,21 @@ class Answering(QObject):
     ) -> None:
         super().__init__()
         self.sampling = SamplingSettings()
+        self.counter = TokenCounter(engine)
         self._store = store
         self._engine = engine
         self._clock = clock
-        self._model_name: str | None = None
-        self._waiting: list[int] = []
+        self._model: ModelInfo | None = None
+        self._waiting: dict[int, Ask] = {}
+        self._checking: dict[int, Ask] = {}
+        self._held: dict[int, TooLong] = {}
         self._runs: dict[int, AnswerRun] = {}
         self._unsaved: list[AnswerWriter] = []
         self._timer = QTimer(self)
         self._timer.timeout.connect(self._save_due)
         self._timer.start(_SAVE_CHECK_MS)
+
+    # --- what there is ------------------------------------------------------------------------
 
     def run_of(self, conversation_id: int | None) -> AnswerRun | None:
         """The answer in the making of a conversation."""
@@ -75,48 +97,67 @@ class Answering(QObject):
 
     def is_waiting(self, conversation_id: int | None) -> bool:
         """Whether something was asked that no run answers yet."""
-        return conversation_id in self._waiting
+        return conversation_id in self._waiting or conversation_id in self._checking
+
+    def held_of(self, conversation_id: int | None) -> TooLong | None:
+        """The ask that waits for the user's decision."""
+        return None if conversation_id is None else self._held.get(conversation_id)
+
+    def is_free(self, conversation_id: int) -> bool:
+        """Whether a new ask would be the next to be answered."""
+        is_held = conversation_id in self._held
+        return not is_held and not self.is_waiting(conversation_id) and self.run_of(conversation_id) is None
 
     @property
     def is_busy(self) -> bool:
-        return bool(self._runs)
+        return bool(self._runs) or bool(self._checking)
 
     @property
     def has_model(self) -> bool:
-        return self._model_name is not None
+        return self._model is not None
 
     @property
     def busy_conversations(self) -> set[int]:
         """Those with a run."""
         return {run.conversation_id for run in self._runs.values()}
 
-    def ask(self, conversation_id: int) -> None:
-        """Answer the conversation's last messages as soon as that is possible."""
-        if conversation_id not in self._waiting:
-            self._waiting.append(conversation_id)
+    # --- commands -----------------------------------------------------------------------------
+
+    def ask(self, ask: Ask) -> None:
+        """Answer as soon as that is possible; replaces what the conversation asked and held before."""
+        self._held.pop(ask.conversation_id, None)
+        self._checking.pop(ask.conversation_id, None)
+        self._waiting[ask.conversation_id] = ask
+        self.progressed.emit(ask.conversation_id)
         self._begin_waiting()
 
     def stop(self, conversation_id: int | None) -> None:
-        """End the run; without one, forget what waits."""
+        """End the run; without one, forget what waits or is held."""
         run = self.run_of(conversation_id)
         if run is not None:
             self._engine.cancel(run.request_id)
-        elif conversation_id in self._waiting:
-            self._waiting.remove(conversation_id)
-            self.progressed.emit(conversation_id)
+        elif conversation_id is not None:
+            self.drop(conversation_id)
+
+    def drop(self, conversation_id: int) -> None:
+        """Forget what was asked; a run goes on."""
+        self._waiting.pop(conversation_id, None)
+        self._checking.pop(conversation_id, None)
+        self._held.pop(conversation_id, None)
+        self.progressed.emit(conversation_id)
 
     def forget(self, conversation_id: int) -> None:
         """The conversation was deleted: end what runs or waits for it."""
-        if conversation_id in self._waiting:
-            self._waiting.remove(conversation_id)
+        self.drop(conversation_id)
         self.stop(conversation_id)
 
     def interrupt_all(self) -> None:
         """The program ends: save every answer as interrupted. Raises nothing."""
         self._timer.stop()
         self._waiting.clear()
+        self._checking.clear()
         for run in list(self._runs.values()):
-            self._finish(run, INTERRUPTED, {})
+            self._finish(run, INTERRUPTED, run.stats)
 
     # --- events -------------------------------------------------------------------------------
 
@@ -134,6 +175,7 @@ class Answering(QObject):
             else:
                 self._take_model_event(event)
         self._show_text(added)
+        self.counter.apply(events)
 
     def _show_text(self, added: dict[int, list[str]]) -> None:
         for conversation_id, parts in added.items():
@@ -159,38 +201,99 @@ class Answering(QObject):
     def _take_model_event(self, event: Event) -> None:
         match event:
             case ModelLoaded():
-                self._model_name = event.info.name
+                self._model = event.info
                 self._begin_waiting()
             case ModelUnloaded() | LoadStarted():
-                self._model_name = None
+                self._model = None
+
+    # --- asks ---------------------------------------------------------------------------------
+
+    def _begin_waiting(self) -> None:
+        for conversation_id, ask in list(self._waiting.items()):
+            if self._model is not None and self.run_of(conversation_id) is None:
+                del self._waiting[conversation_id]
+                self._check(ask, self._model)
+
+    def _check(self, ask: Ask, model: ModelInfo) -> None:
+        """Begin the run if its prompt fits, which may need counting first."""
+        try:
+            settings = run_settings(self._store, ask.conversation_id, self.sampling)
+            branch = self._branch_to(ask)
+        except (HistoryError, EngineError) as error:
+            self.fault.emit(error.info if isinstance(error, EngineError) else error)
+            self.progressed.emit(ask.conversation_id)
+            return
+        turns = prompt_messages(branch, ask.is_continuation)
+        if not turns:
+            self.progressed.emit(ask.conversation_id)
+            return
+        self._checking[ask.conversation_id] = ask
+        messages = settings.messages(turns)
+        check_fit(
+            messages,
+            model.context_tokens,
+            self.counter,
+            lambda fit: self._checked(ask, settings, messages, fit),
+        )
+
+    def _branch_to(self, ask: Ask) -> list[Message]:
+        """From the first message to the one asked about, which the user may have left for another version."""
+        messages = self._store.messages(ask.conversation_id)
+        if all(each.id != ask.message_id for each in messages):
+            self._store.choose_version(ask.message_id)
+            messages = self._store.messages(ask.conversation_id)
+        ends = [place for place, each in enumerate(messages) if each.id == ask.message_id]
+        return messages[: ends[0] + 1] if ends else []
+
+    def _checked(self, ask: Ask, settings: RunSettings, messages: list[ChatMessage], fit: Fit | None) -> None:
+        if self._checking.get(ask.conversation_id) is not ask:
+            return  # stopped, or asked anew
+        del self._checking[ask.conversation_id]
+        if self._model is None:
+            self._waiting[ask.conversation_id] = ask
+        elif fit is None or fit.is_whole:
+            self._begin(ask, settings, messages, {})
+        elif fit.messages and ask.is_shortened:
+            left_out = {"left_out_messages": fit.left_out_messages, "left_out_tokens": fit.left_out_tokens}
+            self._begin(ask, settings, fit.messages, left_out)
+        else:
+            self._held[ask.conversation_id] = TooLong(ask, fit)
+            self.too_long.emit(self._held[ask.conversation_id])
+        self.progressed.emit(ask.conversation_id)
 
     # --- runs ---------------------------------------------------------------------------------
 
-    def _begin_waiting(self) -> None:
-        if self._model_name is None:
-            return
-        for conversation_id in list(self._waiting):
-            if self.run_of(conversation_id) is None:
-                self._waiting.remove(conversation_id)
-                self._begin(conversation_id, self._model_name)
-
-    def _begin(self, conversation_id: int, model_name: str) -> None:
+    def _begin(
+        self,
+        ask: Ask,
+        settings: RunSettings,
+        messages: Sequence[ChatMessage],
+        left_out: Mapping[str, object],
+    ) -> None:
+        model_name = self._model.name if self._model else ""
         try:
-            messages = prompt_messages(self._store.messages(conversation_id))
-            answer = self._store.begin_answer(conversation_id, model_name) if messages else None
+            if ask.is_continuation:
+                answer = self._store.resume_answer(ask.message_id)
+            else:
+                answer = self._store.begin_answer(ask.conversation_id, model_name, ask.message_id)
         except HistoryError as error:
             self.fault.emit(error)
             return
-        if answer is None:
-            return
-        request_id = self._engine.generate(messages, self.sampling)
+        request_id = self._engine.generate(messages, settings.sampling, ask.is_continuation)
         writer = AnswerWriter(self._store, answer.id, self._clock)
-        self._runs[request_id] = AnswerRun(answer, request_id, writer)
-        self.begun.emit(conversation_id)
+        if answer.text:
+            writer.append(answer.text)
+        stats = {"settings": settings.stats(), "is_continuation": ask.is_continuation, **left_out}
+        self._runs[request_id] = AnswerRun(answer, request_id, writer, stats)
+        self.begun.emit(ask.conversation_id)
 
     def _end(self, run: AnswerRun, status: str, stats: dict[str, object]) -> None:
+        stats = run.stats | stats
         self._finish(run, status, stats)
-        self.ended.emit(run.finished(status, stats))
+        ended = run.finished(status, stats)
+        ended = replace(ended, is_partial=status != COMPLETE and bool(ended.text))
+        self.ended.emit(ended)
+        self.settled.emit(ended)
         self._begin_waiting()
 
     def _finish(self, run: AnswerRun, status: str, stats: dict[str, object]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QObject, QSettings, Signal
 
@@ -10,8 +10,9 @@ from app.chat.answering import AnswerEngine, Answering
 from app.chat.conversation_list import ConversationList
 from app.chat.conversation_view import ConversationView
 from app.history.errors import HistoryError
+from app.history.records import Conversation
 from app.history.store import HistoryStore
-from engine.events import EngineState, Event, StateChanged
+from engine.events import EngineState, Event, ModelLoaded, ModelUnloaded, StateChanged
 
 
 class Chat(QObject):
@@ -39,6 +40,7 @@ class Chat(QObject):
         self.answering.fault.connect(self.fault)
         self.view.fault.connect(self.fault)
         self.view.changed.connect(self.show_list)
+        self.view.moved.connect(self.open)
         self.conversations.chosen.connect(self.open)
         self.conversations.new_wanted.connect(self.begin_new)
         self.conversations.renamed.connect(self.rename)
@@ -52,6 +54,8 @@ class Chat(QObject):
                 self.view.is_loading = event.state is EngineState.LOADING
                 self.view.show_activity()
         self.answering.apply(events)
+        if any(isinstance(event, ModelLoaded | ModelUnloaded) for event in events):
+            self.view.model_changed()
 
     def show_list(self) -> None:
         """Read the list, or the search results, anew."""
@@ -83,11 +87,36 @@ class Chat(QObject):
         self.view.composer.setFocus()
 
     def rename(self, conversation_id: int, title: str) -> None:
+        self._change(lambda: self._store.rename(conversation_id, title))
+
+    def set_pinned(self, conversation_id: int, is_pinned: bool) -> None:
+        """Keep it at the top of the list, or no longer."""
+        self._change(lambda: self._store.set_pinned(conversation_id, is_pinned))
+
+    def set_folder(self, conversation_id: int, folder: str) -> None:
+        """Put it into a folder; empty takes it out."""
+        self._change(lambda: self._store.set_folder(conversation_id, folder))
+
+    def duplicate(self, conversation_id: int) -> None:
+        """Copy it with all its branches and settings, and show the copy."""
+        copies: list[Conversation] = []
+        if self._change(lambda: copies.append(self._store.duplicate(conversation_id))):
+            self.open(copies[0].id)
+            self.show_list()
+
+    def settings_changed(self) -> None:
+        """The settings of the shown conversation, a preset or the program's are others now."""
+        self.view.settings_changed()
+
+    def _change(self, change: Callable[[], object]) -> bool:
         try:
-            self._store.rename(conversation_id, title)
+            change()
         except HistoryError as error:
             self.fault.emit(error)
-        self.show_list()
+            return False
+        finally:
+            self.show_list()
+        return True
 
     def delete(self, conversation_id: int) -> None:
         """Hide the conversation and stop its answer; `restore` takes it back."""
@@ -119,5 +148,5 @@ class Chat(QObject):
     def finish(self) -> None:
         """Before the program ends: save drafts, and every running answer as interrupted."""
         self._is_finished = True
-        self.view.keep_draft()
+        self.view.finish()
         self.answering.interrupt_all()

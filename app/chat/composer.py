@@ -2,26 +2,39 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QMimeData, Qt, Signal
-from PySide6.QtGui import QKeyEvent
+from collections.abc import Callable
+from pathlib import Path
+
+from PySide6.QtCore import QEvent, QMimeData, Qt, Signal
+from PySide6.QtGui import QFocusEvent, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
 _LEAST_LINES, _MOST_LINES = 2, 10
 _ENTER_KEYS = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+_HINT = "Write a message. Enter sends it, Shift+Enter starts a new line."
+_CTRL_HINT = "Write a message. Ctrl+Enter sends it, Enter starts a new line."
 
 
 class Composer(QPlainTextEdit):
-    """Emits `submitted` with the text; the owner clears it once the message is safe."""
+    """Emits `submitted` when the text should be sent; the owner clears it once the message is safe.
 
-    submitted = Signal(str)
+    `sends_with_ctrl` is asked at each Enter: True leaves plain Enter to the text. Dropped and pasted files
+    come by `files_given`. Grows with its text up to a third of its window.
+    """
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    submitted = Signal()
+    files_given = Signal(list)
+
+    def __init__(
+        self, parent: QWidget | None = None, sends_with_ctrl: Callable[[], bool] = lambda: False
+    ) -> None:
         super().__init__(parent)
+        self._sends_with_ctrl = sends_with_ctrl
         self.setAccessibleName("Message")
-        self.setPlaceholderText("Write a message. Enter sends it, Shift+Enter starts a new line.")
         self.setTabChangesFocus(True)
-        self.textChanged.connect(self._fit_height)
-        self._fit_height()
+        self.show_hint()
+        self.textChanged.connect(self.fit_height)
+        self.fit_height()
 
     @property
     def is_composing(self) -> bool:
@@ -29,33 +42,88 @@ class Composer(QPlainTextEdit):
         return bool(self.textCursor().block().layout().preeditAreaText())
 
     def submit(self) -> None:
-        """Offer the text, unless it is blank or still being composed."""
-        text = self.toPlainText()
-        if text.strip() and not self.is_composing:
-            self.submitted.emit(text)
+        """Offer the text, unless it is still being composed; the owner decides about blank text."""
+        if not self.is_composing:
+            self.submitted.emit()
+
+    def show_hint(self) -> None:
+        """Say which key sends."""
+        self.setPlaceholderText(_CTRL_HINT if self._sends_with_ctrl() else _HINT)
+
+    # --- keys ---------------------------------------------------------------------------------
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() not in _ENTER_KEYS or event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
+        if event.key() not in _ENTER_KEYS:
             super().keyPressEvent(event)
-            return
-        # while composing, Enter belongs to the input method; the base class would break the line
-        event.accept()
-        self.submit()
+        elif self.is_composing:
+            # Enter belongs to the input method; the base class would break the line
+            event.accept()
+        elif self._is_sending(event.modifiers()):
+            event.accept()
+            self.submit()
+        else:
+            event.accept()
+            self.insertPlainText("\n")
+            self.ensureCursorVisible()
+
+    def _is_sending(self, modifiers: Qt.KeyboardModifier) -> bool:
+        if modifiers & Qt.KeyboardModifier.ShiftModifier:
+            return False
+        has_ctrl = bool(modifiers & Qt.KeyboardModifier.ControlModifier)
+        return has_ctrl or not self._sends_with_ctrl()
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        self.show_hint()
+        super().focusInEvent(event)
+
+    # --- files --------------------------------------------------------------------------------
 
     def canInsertFromMimeData(self, source: QMimeData) -> bool:
         """A dropped model belongs to the window, not into the text."""
-        return super().canInsertFromMimeData(source) and not has_model_file(source)
+        return not has_model_file(source) and (
+            bool(text_files(source)) or super().canInsertFromMimeData(source)
+        )
 
-    def _fit_height(self) -> None:
-        lines = min(max(self.document().size().height(), _LEAST_LINES), _MOST_LINES)
+    def insertFromMimeData(self, source: QMimeData) -> None:
+        """Files become attachments, everything else plain text."""
+        if has_model_file(source):
+            return
+        files = text_files(source)
+        if files:
+            self.files_given.emit(files)
+        else:
+            super().insertFromMimeData(source)
+
+    # --- height -------------------------------------------------------------------------------
+
+    def fit_height(self) -> None:
+        """As high as the text needs, within its limits."""
+        line_pixels = self.fontMetrics().lineSpacing()
         margins = 2 * (self.frameWidth() + round(self.document().documentMargin()))
-        self.setFixedHeight(round(lines * self.fontMetrics().lineSpacing()) + margins)
+        least = _LEAST_LINES * line_pixels + margins
+        wanted = round(self.document().size().height()) * line_pixels + margins
+        self.setFixedHeight(max(least, min(wanted, self._most_pixels(line_pixels, margins))))
 
-    def changeEvent(self, event: object) -> None:
-        super().changeEvent(event)  # type: ignore[arg-type] # the stub wants QEvent, which it is
-        self._fit_height()
+    def _most_pixels(self, line_pixels: int, margins: int) -> int:
+        window = self.window()
+        return _MOST_LINES * line_pixels + margins if window is self else window.height() // 3
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        if event.size().width() != event.oldSize().width():
+            self.fit_height()
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        self.fit_height()
 
 
 def has_model_file(source: QMimeData) -> bool:
     """Whether something dropped is a GGUF file."""
     return any(url.toLocalFile().lower().endswith(".gguf") for url in source.urls())
+
+
+def text_files(source: QMimeData) -> list[Path]:
+    """Local files of a drop or paste, none if one of them is a model."""
+    files = [Path(url.toLocalFile()) for url in source.urls() if url.isLocalFile()]
+    return [] if has_model_file(source) else files

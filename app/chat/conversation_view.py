@@ -1,60 +1,87 @@
-"""The conversation on the screen: messages, activity and composer."""
+"""The conversation on the screen: messages, queue, activity and composer."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from PySide6.QtCore import QSettings, Signal
-from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QGuiApplication
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtCore import QSettings, QTimer, Signal
+from PySide6.QtGui import QDragEnterEvent, QDropEvent, QResizeEvent
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.chat.activity_bar import ActivityBar
 from app.chat.answering import Answering
-from app.chat.composer import Composer
+from app.chat.ask import TooLong
+from app.chat.composer import Composer, text_files
+from app.chat.composer_panel import ComposerPanel
+from app.chat.context_watch import ContextWatch
 from app.chat.drafts import Drafts
-from app.chat.prompt_messages import title_of
+from app.chat.message_actions import MessageActions
+from app.chat.outgoing import Outgoing, outgoing_of
+from app.chat.overflow import Overflow
+from app.chat.prompt_messages import prompt_messages
+from app.chat.queue_panel import QueuePanel
+from app.chat.run_settings import run_settings
+from app.chat.sending import Sending
+from app.chat.shown_branch import ShownBranch
 from app.chat.transcript import Transcript
 from app.history.errors import HistoryError
-from app.history.records import Message
+from app.history.records import COMPLETE, LEAF, Message
 from app.history.store import HistoryStore
+from engine.config import ChatMessage
+from engine.errors import EngineError
 
-_HINT = "Ask something. The answer appears here while it is made."
+SEND_WITH_CTRL = "composer/send_with_ctrl"
 _NO_MODEL = "No model is loaded. Open one with Ctrl+O to get an answer."
+_TOO_LONG = "The conversation doesn’t fit the context window."
+_DRAFT_SAVE_MS = 800
 
 
 class ConversationView(QWidget):
     """Shows one conversation (None: a new one) whatever runs in the others.
 
-    `changed` says that the list of conversations is no longer true.
+    `changed` says that the list of conversations is no longer true, `moved` carries a conversation that was
+    begun for a message that didn't fit its old one.
     """
 
     changed = Signal()
+    moved = Signal(int)
     fault = Signal(object)
 
     def __init__(self, store: HistoryStore, answering: Answering, settings: QSettings) -> None:
         super().__init__()
-        self.conversation_id: int | None = None
         self.is_loading = False
         self._store = store
         self._answering = answering
-        self._drafts = Drafts(settings)
-        self.transcript, self.composer, self.activity = Transcript(), Composer(), ActivityBar()
-        self._send = QPushButton("Send")
+        self._settings = settings
+        self._drafts = Drafts(store)
+        self._edited: Message | None = None
+        self.transcript, self.activity, self.queue = Transcript(), ActivityBar(), QueuePanel()
+        self.panel = ComposerPanel(self._sends_with_ctrl)
+        self.sending = Sending(store, answering, self._drafts)
+        self.overflow = Overflow(store, answering, self.sending, settings, self)
+        self.branch = ShownBranch(store, answering, self.sending, self.transcript)
+        self.message_actions = MessageActions(store, answering, self.branch, self)
+        self.context = ContextWatch(self.panel.meter, answering.counter, self._prompt)
+        self._draft_timer = QTimer(self, singleShot=True, interval=_DRAFT_SAVE_MS)
+        self.setAcceptDrops(True)
         self._build_layout()
         self._connect()
-        self._show()
+        self._connect_transcript()
+        self._show(None)
+
+    @property
+    def conversation_id(self) -> int | None:
+        """The shown conversation; None is one that isn't begun yet."""
+        return self.branch.conversation_id
+
+    @property
+    def composer(self) -> Composer:
+        return self.panel.composer
 
     def _build_layout(self) -> None:
-        self._send.setToolTip("Send the message (Enter)")
-        row = QHBoxLayout()
-        row.setSpacing(8)
-        row.addWidget(self.composer, 1)
-        row.addWidget(self._send)
         bottom = QVBoxLayout()
         bottom.setContentsMargins(12, 4, 12, 12)
         bottom.setSpacing(6)
-        bottom.addWidget(self.activity)
-        bottom.addLayout(row)
+        for widget in (self.activity, self.queue, self.panel):
+            bottom.addWidget(widget)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
@@ -62,140 +89,257 @@ class ConversationView(QWidget):
         layout.addLayout(bottom)
 
     def _connect(self) -> None:
-        self._send.clicked.connect(self.composer.submit)
-        self.composer.submitted.connect(self.send)
-        self.composer.textChanged.connect(self._text_changed)
+        self.panel.submitted.connect(self.send)
+        self.panel.changed.connect(self._outgoing_changed)
+        self.panel.attached.connect(lambda each: self.context.price(each, self.panel.attachments))
+        self.panel.edit_cancelled.connect(self.cancel_edit)
+        self._draft_timer.timeout.connect(self.keep_draft)
         self.activity.stop_wanted.connect(self.stop)
-        self.transcript.copy_wanted.connect(self.copy_message)
-        self.transcript.again_wanted.connect(self.answer_again)
-        self.transcript.colours_changed.connect(self.refresh)
-        self._answering.begun.connect(self._begun)
-        self._answering.text_added.connect(self._text_added)
-        self._answering.ended.connect(self._ended)
+        self.queue.remove_wanted.connect(lambda index: self._take_queued(index, is_edited=False))
+        self.queue.edit_wanted.connect(lambda index: self._take_queued(index, is_edited=True))
+        self.queue.resume_wanted.connect(self._resume_queue)
+        self.message_actions.changed.connect(self._branch_changed)
+        self.message_actions.edit_wanted.connect(self.begin_edit)
+        self.message_actions.said.connect(self.panel.say)
+        self.branch.changed.connect(self._branch_moved_on)
+        self.sending.queue_changed.connect(self._progressed)
+        self.overflow.given_back.connect(self._given_back)
+        self.overflow.moved.connect(self.moved)
+        for part in (self.branch, self.message_actions, self.sending, self.overflow):
+            part.fault.connect(self.fault)
         self._answering.progressed.connect(self._progressed)
+        self._answering.too_long.connect(self._too_long)
 
-    # --- commands -----------------------------------------------------------------------------
+    def _connect_transcript(self) -> None:
+        transcript, actions = self.transcript, self.message_actions
+        transcript.copy_wanted.connect(actions.copy)
+        transcript.again_wanted.connect(actions.answer_again)
+        transcript.edit_wanted.connect(actions.edit)
+        transcript.continue_wanted.connect(actions.continue_answer)
+        transcript.delete_wanted.connect(actions.delete)
+        transcript.details_wanted.connect(actions.show_details)
+        transcript.version_wanted.connect(actions.choose_version)
+        transcript.colours_changed.connect(self.branch.refresh)
+
+    # --- showing ------------------------------------------------------------------------------
 
     def show_conversation(self, conversation_id: int | None) -> None:
-        """Switch; drafts and running answers stay with their conversations."""
-        self._keep_draft()
-        self.conversation_id = conversation_id
-        self._show()
+        """Switch; drafts, queues and running answers stay with their conversations."""
+        self.keep_draft()
+        self._show(conversation_id)
 
-    def _show(self) -> None:
-        self.transcript.show_messages(self._messages(), self._live(), _HINT)
-        self.composer.setPlainText(self._drafts.text(self.conversation_id))
+    def _show(self, conversation_id: int | None) -> None:
+        self._end_edit()
+        self.panel.dismiss_notice()
+        self.branch.show(conversation_id)
+        self.panel.show_outgoing(self._draft())
         self.show_activity()
-
-    def send(self, text: str) -> None:
-        """Save the message, then ask for the answer; the draft stays if saving fails."""
-        try:
-            if self.conversation_id is None:
-                self._begin_conversation(text)
-            if self.conversation_id is None:
-                return
-            message = self._store.add_user_message(self.conversation_id, text)
-        except HistoryError as error:
-            self.fault.emit(error)
-            return
-        self.composer.clear()
-        self._keep_draft()
-        self.transcript.add_message(message)
-        self.transcript.jump_to_end()
-        self._answering.ask(self.conversation_id)
-        self.show_activity()
-        self.changed.emit()
-
-    def _begin_conversation(self, text: str) -> None:
-        self._drafts.keep(None, "")
-        self.conversation_id = self._store.create_conversation(title_of(text)).id
-
-    def stop(self) -> None:
-        """Stop the answer, or what waits for one."""
-        self._answering.stop(self.conversation_id)
-
-    def answer_again(self) -> None:
-        """Ask for another answer to the last message."""
-        if self.conversation_id is not None and self._answering.run_of(self.conversation_id) is None:
-            self._answering.ask(self.conversation_id)
-            self.show_activity()
-
-    def copy_message(self, message_id: int) -> None:
-        """Put the message's own text (Markdown) on the clipboard, also while it streams."""
-        live = self._live()
-        for message in self._messages():
-            if message.id == message_id:
-                shown = live if live is not None and live.id == message_id else message
-                QGuiApplication.clipboard().setText(shown.text)
-
-    def copy_last_answer(self) -> None:
-        answers = [message.id for message in self._messages() if message.role == "assistant"]
-        if answers:
-            self.copy_message(answers[-1])
-
-    def refresh(self) -> None:
-        """Write the transcript anew, in the colours and font of now."""
-        self.transcript.refresh(self._messages(), self._live())
-
-    def keep_draft(self) -> None:
-        """Before the program ends."""
-        self._keep_draft()
+        self.overflow.conversation_shown(self.conversation_id)
 
     def show_activity(self) -> None:
         """What happens for this conversation, in words."""
         run = self._answering.run_of(self.conversation_id)
         is_waiting = self._answering.is_waiting(self.conversation_id)
-        words = ""
+        is_held = self._answering.held_of(self.conversation_id) is not None
+        words = _TOO_LONG if is_held else ""
         if run is not None:
-            words = run.progress + (" · your next message is answered after this" if is_waiting else "")
+            words = run.progress
         elif is_waiting:
-            words = "Waiting for the model to load…" if self.is_loading else _NO_MODEL
-        self.activity.show_activity(words, can_stop=run is not None or is_waiting)
-        self._text_changed()
+            has_model = self._answering.has_model
+            words = "Counting tokens…" if has_model else _NO_MODEL
+            words = "Waiting for the model to load…" if self.is_loading else words
+        self.activity.show_activity(words, can_stop=run is not None or is_waiting or is_held)
+        self.queue.show_queue(
+            self.sending.queued(self.conversation_id), self.sending.is_paused(self.conversation_id)
+        )
 
-    # --- what the answering says --------------------------------------------------------------
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.composer.fit_height()
 
-    def _begun(self, conversation_id: int) -> None:
-        run = self._answering.run_of(conversation_id)
-        if conversation_id == self.conversation_id and run is not None:
-            self.transcript.add_message(run.message, is_live=True)
-        self._progressed(conversation_id)
-        self.changed.emit()
+    # --- sending ------------------------------------------------------------------------------
 
-    def _text_added(self, conversation_id: int, text: str) -> None:
+    def send(self) -> None:
+        """Save what is in the composer and have it answered, now or in its turn; it stays if saving fails."""
+        outgoing, edited = self.panel.outgoing, self._edited
+        if outgoing.is_blank:
+            return
+        if edited is not None:
+            if self.sending.send_edited(edited, outgoing):
+                self.cancel_edit()
+            return
+        if self.conversation_id is None and not self._begin_conversation(outgoing):
+            return
+        # stored before it leaves the composer
+        if self.conversation_id is not None and self.sending.send(self.conversation_id, outgoing):
+            self.panel.dismiss_notice()
+            self.panel.show_outgoing(Outgoing())
+            self.keep_draft()
+            self.changed.emit()
+
+    def _begin_conversation(self, outgoing: Outgoing) -> bool:
+        self.branch.conversation_id = self.sending.begin_conversation(outgoing)
+        if self.conversation_id is not None:
+            self._put_draft(None, Outgoing())
+        return self.conversation_id is not None
+
+    def stop(self) -> None:
+        """Stop the answer, or what waits for one; what is queued waits until the user sends it."""
+        self.sending.pause(self.conversation_id)
+        self._answering.stop(self.conversation_id)
+
+    def _resume_queue(self) -> None:
+        if self.conversation_id is not None:
+            self.sending.resume(self.conversation_id)
+
+    def _take_queued(self, index: int, is_edited: bool) -> None:
+        if self.conversation_id is None:
+            return
+        outgoing = self.sending.remove(self.conversation_id, index)
+        if outgoing is not None and is_edited:
+            self.panel.give_back(outgoing)
+            self.composer.setFocus()
+
+    def _given_back(self, conversation_id: int, outgoing: Outgoing) -> None:
+        """A message that was not answered returns to where it was written."""
         if conversation_id == self.conversation_id:
-            self.transcript.append_text(text)
+            self._branch_changed()
+            self.panel.give_back(outgoing)
 
-    def _ended(self, message: Message) -> None:
-        if message.conversation_id == self.conversation_id:
-            self.transcript.end_answer(message)
-            self._announce("Answer finished." if message.status == "complete" else "Answer ended.")
-        self._progressed(message.conversation_id)
+    # --- editing an earlier message -----------------------------------------------------------
+
+    def begin_edit(self, message: Message) -> None:
+        """Put a user's message into the composer; the draft waits in the store."""
+        self.keep_draft()
+        self._edited = message
+        self.panel.show_editing(True)
+        self.panel.show_outgoing(outgoing_of(message))
+        self.composer.setFocus()
+
+    def cancel_edit(self) -> None:
+        """Back to the draft."""
+        self._end_edit()
+        self.panel.show_outgoing(self._draft())
+        self.composer.setFocus()
+
+    def _end_edit(self) -> None:
+        self._edited = None
+        self.panel.show_editing(False)
+
+    # --- drafts and figures -------------------------------------------------------------------
+
+    def keep_draft(self) -> None:
+        """Save what is being written; while a message is edited, the draft is what was there before."""
+        self._draft_timer.stop()
+        if self._edited is None:
+            self._put_draft(self.conversation_id, self.panel.outgoing)
+
+    def _put_draft(self, conversation_id: int | None, outgoing: Outgoing) -> None:
+        try:
+            self._drafts.put_outgoing(conversation_id, outgoing)
+        except HistoryError as error:
+            self.fault.emit(error)
+
+    def _draft(self) -> Outgoing:
+        try:
+            return self._drafts.draft(self.conversation_id).outgoing
+        except HistoryError as error:
+            self.fault.emit(error)
+            return Outgoing()
+
+    def _outgoing_changed(self) -> None:
+        self.context.touch()
+        if self._edited is None:
+            self._draft_timer.start()
+
+    def _prompt(self) -> list[ChatMessage]:
+        """What would be sent now; empty without a model or in an empty conversation without a text."""
+        outgoing, messages = self.panel.outgoing, self.branch.messages()
+        if self._edited is not None:
+            ids = [each.id for each in messages]
+            messages = messages[: ids.index(self._edited.id)] if self._edited.id in ids else messages
+        is_nothing = outgoing.is_blank and not messages
+        if is_nothing or not self._answering.has_model:
+            return []
+        try:
+            settings = run_settings(self._store, self.conversation_id, self._answering.sampling)
+        except (HistoryError, EngineError):
+            return []  # sending says what is wrong
+        # without a text an answer could not be begun: a letter stands for the next message
+        text = outgoing.text if not outgoing.is_blank else "x"
+        draft = Message(LEAF, LEAF, "user", text, COMPLETE, 0.0, None, attachments=outgoing.attachments)
+        return settings.messages(prompt_messages([*messages, draft]))
+
+    def _sends_with_ctrl(self) -> bool:
+        return bool(self._settings.value(SEND_WITH_CTRL, False, bool))
+
+    # --- what happens -------------------------------------------------------------------------
+
+    def _branch_moved_on(self, conversation_id: int) -> None:
+        """A message was sent, an answer began or ended, here or in another conversation."""
+        if conversation_id == self.conversation_id:
+            self.show_activity()
+            self.context.touch()
         self.changed.emit()
+
+    def _branch_changed(self) -> None:
+        """Messages came, went or gave way to other versions."""
+        if self._edited is not None and all(each.id != self._edited.id for each in self.branch.messages()):
+            self.cancel_edit()
+        self.branch.refresh()
+        self.show_activity()
+        self.context.touch()
+        self.changed.emit()
+
+    def _too_long(self, too_long: TooLong) -> None:
+        self.overflow.decide(too_long, too_long.ask.conversation_id == self.conversation_id)
 
     def _progressed(self, conversation_id: int) -> None:
         if conversation_id == self.conversation_id:
             self.show_activity()
 
-    def _announce(self, words: str) -> None:
-        QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self.transcript, words))
+    # --- actions of the window ----------------------------------------------------------------
 
-    def _text_changed(self) -> None:
-        is_blank = not self.composer.toPlainText().strip()
-        self._send.setEnabled(not is_blank)
+    def refresh(self) -> None:
+        """Write the transcript anew, in the colours and font of now."""
+        self.branch.refresh()
 
-    def _messages(self) -> list[Message]:
-        if self.conversation_id is None:
-            return []
-        try:
-            return self._store.messages(self.conversation_id)
-        except HistoryError as error:
-            self.fault.emit(error)
-            return []
+    def answer_again(self) -> None:
+        """Another answer to the last message."""
+        self.message_actions.answer_again()
 
-    def _live(self) -> Message | None:
-        run = self._answering.run_of(self.conversation_id)
-        return None if run is None else replace(run.message, text=run.text)
+    def model_changed(self) -> None:
+        """Another model counts other tokens."""
+        self.settings_changed()
+        self.panel.price_again()
 
-    def _keep_draft(self) -> None:
-        self._drafts.keep(self.conversation_id, self.composer.toPlainText())
+    def settings_changed(self) -> None:
+        """The prompt or the keys may be others now."""
+        self.composer.show_hint()
+        self.context.touch()
+
+    def finish(self) -> None:
+        """The program ends."""
+        self.keep_draft()
+        self.context.stop()
+
+    def copy_last_answer(self) -> None:
+        """Put it on the clipboard as Markdown."""
+        self.message_actions.copy()
+
+    # --- dropped files ------------------------------------------------------------------------
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        """Text files anywhere on the conversation; a model is left to the window."""
+        if text_files(event.mimeData()):
+            event.acceptProposedAction()
+        else:
+            event.ignore()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        files = text_files(event.mimeData())
+        if files:
+            event.acceptProposedAction()
+            self.panel.attach(files)
+        else:
+            event.ignore()
