@@ -25,7 +25,7 @@ class CodePainter:
         self._colours = CodeColours(colours)
         self._waiting: deque[tuple[QTextCursor, int, str, str]] = deque()
         self._work: Iterator[None] | None = None
-        self._timer = QTimer()
+        self._timer = QTimer(document)
         self._timer.setSingleShot(True)
         self._timer.timeout.connect(self._paint_some)
 
@@ -38,8 +38,9 @@ class CodePainter:
             self._timer.start(0)
 
     def stop(self) -> None:
-        """Forget what waits."""
+        """Forget what waits, for good."""
         self._timer.stop()
+        self._timer.deleteLater()
         self._waiting.clear()
         self._work = None
 

@@ -9,6 +9,7 @@ from typing import Protocol
 from markdown_it.token import Token
 from PySide6.QtGui import QTextCursor
 
+from app.chat import math_rules
 from app.chat.block_pen import SOURCE
 from app.chat.inline_styles import InlineStyles, Look, web_address
 
@@ -18,7 +19,6 @@ _CHANGES = {
     "s_open": {"is_struck": True},
 }
 LINE_BREAK = "\u2028"
-_ENDS = {"$": "$", "$$": "$$", "\\(": "\\)", "\\[": "\\]"}
 
 
 class FormulaWriter(Protocol):
@@ -39,8 +39,7 @@ class SourceOnly:
 
 def formula_source(token: Token) -> str:
     """The formula with the signs it was written with."""
-    gap = "\n" if "\n" in token.content else ""
-    return f"{token.markup}{gap}{token.content}{gap}{_ENDS[token.markup]}"
+    return str(token.meta[math_rules.SOURCE])
 
 
 class InlineWriter:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from markdown_it.token import Token
 
 from app.chat.markdown_parser import Definitions, markdown_tokens
-from app.chat.math_rules import MATH_BLOCK
+from app.chat.math_rules import IS_CLOSED, MATH_BLOCK
 
 PARAGRAPH = "paragraph_open"
 _LISTS = ("bullet_list_open", "ordered_list_open")
@@ -43,7 +43,7 @@ class Unit:
         if token.type == "fence":
             return not self.is_open_fence
         if token.type == MATH_BLOCK:
-            return bool(token.meta["is_closed"])
+            return bool(token.meta[IS_CLOSED])
         return token.type == "hr" or (token.type == "heading_open" and token.markup.startswith("#"))
 
     @property

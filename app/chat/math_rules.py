@@ -10,6 +10,8 @@ from markdown_it.rules_block import StateBlock
 from markdown_it.rules_inline import StateInline
 
 MATH_INLINE, MATH_BLOCK = "math_inline", "math_block"
+# what a token knows beside its content: the text as it was written, and whether a block has its end
+SOURCE, IS_CLOSED = "source", "is_closed"
 # set in a parser's environment while the text still grows: a block that is not closed yet counts as one
 IS_GROWING = "is_growing"
 
@@ -25,6 +27,7 @@ _COMMANDS = re.compile(
     r"\\(?:text|mathrm|operatorname|textbf|mathbf)\{[^}]*\}|\\[a-zA-Z]+|[_^]\{[^}]*\}|[_^]\w+", re.ASCII
 )
 _FUNCTIONS = re.compile(r"\b(sin|cos|tan|log|ln|exp|min|max|lim|mod|det|gcd)\b")
+_SHORT_WORDS = frozenset(("as", "at", "be", "by", "if", "in", "is", "it", "no", "of", "on", "or", "so", "to"))
 _ALGEBRA = re.compile(r"[\wͰ-Ͽ+\-−*/().,|!:' ]+")
 
 
@@ -49,8 +52,7 @@ def is_formula(content: str) -> bool:
 def _has_words(content: str) -> bool:
     """Prose between the signs: words that are no commands, functions, names in \\text{} or subscripts."""
     rest = _FUNCTIONS.sub(" ", _COMMANDS.sub(" ", content))
-    longest = 1 if " " in rest.strip() else 2
-    return any(len(word) > longest for word in re.findall(r"[^\W\d_]+", rest))
+    return any(len(word) > 2 or word.lower() in _SHORT_WORDS for word in re.findall(r"[^\W\d_]+", rest))
 
 
 def _inline(state: StateInline, silent: bool) -> bool:
@@ -68,6 +70,7 @@ def _inline(state: StateInline, silent: bool) -> bool:
     if not silent:
         token = state.push(MATH_INLINE, "", 0)
         token.content, token.markup = content, opening
+        token.meta[SOURCE] = source[position:end]
     state.pos = end
     return True
 
@@ -116,7 +119,8 @@ def _block(state: StateBlock, start_line: int, end_line: int, silent: bool) -> b
         token = state.push(MATH_BLOCK, "", 0)
         token.content, token.markup = content.strip(), opening
         token.map = [start_line, next_line]
-        token.meta["is_closed"] = is_closed
+        token.meta[IS_CLOSED] = is_closed
+        token.meta[SOURCE] = f"{opening}{content}{closing if is_closed else ''}"
         state.line = next_line
     return True
 

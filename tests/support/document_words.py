@@ -15,7 +15,8 @@ from PySide6.QtGui import (
 
 from app.chat.block_pen import CODE_ID, END_ID, IS_CODE_TITLE, IS_OWN, IS_THINKING, MESSAGE_ID, SOURCE
 
-_BULLETS = {QTextListFormat.Style.ListDisc: "•", QTextListFormat.Style.ListCircle: "◦"}
+_Style = QTextListFormat.Style
+_BULLETS = {_Style.ListDisc: "•", _Style.ListCircle: "◦", _Style.ListSquare: "▪"}
 
 
 def blocks_of(document: QTextDocument) -> Iterator[QTextBlock]:
@@ -28,9 +29,9 @@ def blocks_of(document: QTextDocument) -> Iterator[QTextBlock]:
 def answer_lines(document: QTextDocument) -> list[str]:
     """Every block of the answers as one line, without names, links and figures.
 
-    `#` heading, `•` `◦` `1.` list items (indented), `☐ ☑` boxes, `>` quote, `code|` a line of code, `----`
-    rule, `table RxC` before the cells; `*italic*`, `**bold**`, `~struck~`, `` `code` ``, `<address>` after
-    a link, `⟦source⟧` for a formula.
+    `#` heading, `•` `◦` `▪` `1.` list items (indented), `☐ ☑` boxes, `>` quote, `code|` a line of code,
+    `----` rule, `table RxC` before the cells; `*italic*`, `**bold**`, `~struck~`, `` `code` ``, `<address>`
+    after a link, `⟦source⟧` for a formula.
     """
     lines: list[str] = []
     tables: set[int] = set()
