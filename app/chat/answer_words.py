@@ -96,6 +96,8 @@ def stats_words(stats: Mapping[str, object] | None) -> str:
         return ""
     prompt, cached = int(_number(stats, "prompt_tokens")), int(_number(stats, "cached_tokens"))
     words = [f"prompt {prompt:,} tokens ({prompt - cached:,} new, {cached:,} from cache)"]
+    if left_out := int(_number(stats, "left_out_messages")):
+        words.append(f"the oldest {left_out:,} messages left out")
     words.append(f"answer {int(_number(stats, 'completion_tokens')):,} tokens")
     ttft = stats.get("ttft")
     if isinstance(ttft, Mapping) and (total_ns := _number(ttft, "total_ns")):

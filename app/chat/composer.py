@@ -102,7 +102,14 @@ class Composer(QPlainTextEdit):
         margins = 2 * (self.frameWidth() + round(self.document().documentMargin()))
         least = _LEAST_LINES * line_pixels + margins
         wanted = round(self.document().size().height()) * line_pixels + margins
-        self.setFixedHeight(max(least, min(wanted, self._most_pixels(line_pixels, margins))))
+        most = max(least, self._most_pixels(line_pixels, margins))
+        # lines may be a fraction of a pixel higher than said, which must not bring the bar
+        is_long = wanted > most
+        policies = Qt.ScrollBarPolicy
+        self.setVerticalScrollBarPolicy(
+            policies.ScrollBarAsNeeded if is_long else policies.ScrollBarAlwaysOff
+        )
+        self.setFixedHeight(max(least, min(wanted, most)))
 
     def _most_pixels(self, line_pixels: int, margins: int) -> int:
         window = self.window()

@@ -12,6 +12,7 @@ from app.chat.attachment_bar import AttachmentBar
 from app.chat.attachment_files import AttachmentRefusedError, read_attachment
 from app.chat.composer import Composer
 from app.chat.context_meter import ContextMeter
+from app.chat.edit_banner import EditBanner
 from app.chat.outgoing import Outgoing
 from app.history.records import Attachment
 from app.notice_bar import NoticeBar
@@ -33,7 +34,7 @@ class ComposerPanel(QWidget):
         super().__init__(parent)
         self.composer = Composer(None, sends_with_ctrl)
         self.attachments, self.meter = AttachmentBar(), ContextMeter()
-        self._notice, self._editing = NoticeBar(), NoticeBar()
+        self.notice, self._editing = NoticeBar(), EditBanner()
         self._attach, self._send = QPushButton("Attach…"), QPushButton("Send")
         self._build_layout()
         self._connect()
@@ -53,7 +54,7 @@ class ComposerPanel(QWidget):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(6)
-        for widget in (self._editing, self._notice, self.attachments):
+        for widget in (self._editing, self.notice, self.attachments):
             layout.addWidget(widget)
         layout.addLayout(row)
         layout.addWidget(self.meter)
@@ -65,6 +66,7 @@ class ComposerPanel(QWidget):
         self.composer.textChanged.connect(self._changed)
         self.composer.files_given.connect(self.attach)
         self.attachments.changed.connect(self._changed)
+        self._editing.cancelled.connect(self.edit_cancelled)
 
     # --- content ------------------------------------------------------------------------------
 
@@ -94,24 +96,16 @@ class ComposerPanel(QWidget):
 
     def show_editing(self, is_editing: bool) -> None:
         """Say that sending makes a new version of an earlier message."""
-        if is_editing:
-            words = "You are editing an earlier message. Sending makes a new version; the old one stays."
-            self._editing.show_notice(words, "Cancel", self.edit_cancelled.emit)
-        else:
-            self._editing.dismiss()
+        self._editing.setVisible(is_editing)
         self._send.setText("Send new version" if is_editing else "Send")
 
     def say(self, words: str, action_text: str = "", action: Callable[[], None] | None = None) -> None:
         """A line of news above the composer."""
-        self._notice.show_notice(words, action_text, action)
+        self.notice.show_notice(words, action_text, action)
 
     def dismiss_notice(self) -> None:
         """The news is old."""
-        self._notice.dismiss()
-
-    @property
-    def notice(self) -> NoticeBar:
-        return self._notice
+        self.notice.dismiss()
 
     @property
     def is_editing(self) -> bool:

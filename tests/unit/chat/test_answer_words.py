@@ -56,6 +56,8 @@ def test_stored_figures_survive_json_and_read_as_one_line() -> None:
         "prefill 24 tok/s · decode 8.0 tok/s · 1.5 GiB from disk"
     )
     assert ending_words("complete", stored) == "Ended at the token limit."
+    shortened = stats_words({**stored, "left_out_messages": 1200})
+    assert "from cache) · the oldest 1,200 messages left out · answer" in shortened
 
 
 def test_an_answer_that_never_began_claims_no_figures() -> None:
