@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from PySide6.QtCore import QSettings, QTimer, Signal
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QResizeEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
@@ -23,7 +25,7 @@ from app.chat.sending import Sending
 from app.chat.shown_branch import ShownBranch
 from app.chat.transcript import Transcript
 from app.history.errors import HistoryError
-from app.history.records import COMPLETE, LEAF, Message
+from app.history.records import COMPLETE, LEAF, ChatSettings, Message
 from app.history.store import HistoryStore
 from engine.config import ChatMessage
 from engine.errors import EngineError
@@ -48,11 +50,14 @@ class ConversationView(QWidget):
     def __init__(self, store: HistoryStore, answering: Answering, settings: QSettings) -> None:
         super().__init__()
         self.is_loading = False
+        # what a conversation that isn't begun yet will be sent with
+        self.pending_levels: Callable[[], Sequence[ChatSettings]] = tuple
         self._store = store
         self._answering = answering
         self._settings = settings
         self._drafts = Drafts(store)
         self._edited: Message | None = None
+        self._left_edits: dict[int, tuple[Message, Outgoing]] = {}
         self.transcript, self.activity, self.queue = Transcript(), ActivityBar(), QueuePanel()
         self.panel = ComposerPanel(self._sends_with_ctrl)
         self.sending = Sending(store, answering, self._drafts)
@@ -126,6 +131,8 @@ class ConversationView(QWidget):
     def show_conversation(self, conversation_id: int | None) -> None:
         """Switch; drafts, queues and running answers stay with their conversations."""
         self.keep_draft()
+        if self._edited is not None:
+            self._left_edits[self._edited.conversation_id] = self._edited, self.panel.outgoing
         self._show(conversation_id)
 
     def _show(self, conversation_id: int | None) -> None:
@@ -133,6 +140,7 @@ class ConversationView(QWidget):
         self.panel.dismiss_notice()
         self.branch.show(conversation_id)
         self.panel.show_outgoing(self._draft())
+        self._go_on_editing()
         self.show_activity()
         self.overflow.conversation_shown(self.conversation_id)
 
@@ -216,6 +224,13 @@ class ConversationView(QWidget):
         self.panel.show_outgoing(outgoing_of(message))
         self.composer.setFocus()
 
+    def _go_on_editing(self) -> None:
+        """An edit that was left for another conversation, if its message is still there."""
+        edit = self._left_edits.pop(self.conversation_id or 0, None)
+        if edit is not None and any(each.id == edit[0].id for each in self.branch.messages()):
+            self.begin_edit(edit[0])
+            self.panel.show_outgoing(edit[1])
+
     def cancel_edit(self) -> None:
         """Back to the draft."""
         self._end_edit()
@@ -262,7 +277,9 @@ class ConversationView(QWidget):
         if is_nothing or not self._answering.has_model:
             return []
         try:
-            settings = run_settings(self._store, self.conversation_id, self._answering.sampling)
+            settings = run_settings(
+                self._store, self.conversation_id, self._answering.sampling, self.pending_levels()
+            )
         except (HistoryError, EngineError):
             return []  # sending says what is wrong
         # without a text an answer could not be begun: a letter stands for the next message

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 
 from app.chat.outgoing import Outgoing
+from app.history.errors import HistoryError
 from app.history.records import Attachment
 from app.history.store import HistoryStore
 
@@ -25,7 +26,7 @@ class Draft:
 class Drafts:
     """Holds the drafts in use and keeps them in the store; None is the conversation that isn't begun yet.
 
-    A draft that can't be saved stays here; `put` then raises HistoryError.
+    What is written stays here also if it can't be saved. All methods raise HistoryError.
     """
 
     def __init__(self, store: HistoryStore) -> None:
@@ -33,7 +34,7 @@ class Drafts:
         self._drafts: dict[int | None, Draft] = {}
 
     def draft(self, conversation_id: int | None) -> Draft:
-        """What was put last, in this session or an earlier one. Raises HistoryError."""
+        """What was put last, in this session or an earlier one."""
         if conversation_id not in self._drafts:
             self._drafts[conversation_id] = decoded(self._store.draft(conversation_id))
         return self._drafts[conversation_id]
@@ -43,8 +44,14 @@ class Drafts:
         self._put(conversation_id, replace(self.draft(conversation_id), outgoing=outgoing))
 
     def put_queue(self, conversation_id: int, queued: Sequence[Outgoing]) -> None:
-        """Replace what waits."""
-        self._put(conversation_id, replace(self.draft(conversation_id), queued=tuple(queued)))
+        """Replace what waits. A message that can't be saved does not get in, one that was sent gets out."""
+        before = self.draft(conversation_id)
+        try:
+            self._put(conversation_id, replace(before, queued=tuple(queued)))
+        except HistoryError:
+            if len(queued) > len(before.queued):
+                self._drafts[conversation_id] = before
+            raise
 
     def _put(self, conversation_id: int | None, draft: Draft) -> None:
         if self._drafts.get(conversation_id) != draft:

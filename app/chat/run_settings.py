@@ -41,10 +41,18 @@ def resolved(levels: Sequence[ChatSettings], defaults: SamplingSettings) -> RunS
     return RunSettings(replace(defaults, **chosen), system_prompt)  # type: ignore[arg-type] # the same fields
 
 
-def run_settings(store: HistoryStore, conversation_id: int | None, defaults: SamplingSettings) -> RunSettings:
-    """Settings of a conversation (None: one that isn't begun yet). Raises HistoryError or UsageError."""
+def run_settings(
+    store: HistoryStore,
+    conversation_id: int | None,
+    defaults: SamplingSettings,
+    pending: Sequence[ChatSettings] = (),
+) -> RunSettings:
+    """Settings of a conversation; one that isn't begun yet (None) has the levels `pending`.
+
+    Raises HistoryError or UsageError.
+    """
     if conversation_id is None:
-        return RunSettings(defaults)
+        return resolved(pending, defaults)
     preset = store.preset_of(conversation_id)
     levels = [store.settings_of(conversation_id), *([preset.settings] if preset else [])]
     return resolved(levels, defaults)

@@ -18,10 +18,11 @@ class Sending(QObject):
     """One queue per conversation, answered in order, kept with its draft meanwhile. GUI thread.
 
     A queue pauses when an answer is stopped or fails, and over a restart; `resume` or a new message goes on.
-    `stored` carries a message that is now in its conversation, `queue_changed` a conversation id, `fault` a
-    HistoryError.
+    `begun` carries the id of a new conversation before anything is in it, `stored` a message that is now in
+    its conversation, `queue_changed` a conversation id, `fault` a HistoryError.
     """
 
+    begun = Signal(int)
     stored = Signal(object)
     queue_changed = Signal(int)
     fault = Signal(object)
@@ -51,10 +52,12 @@ class Sending(QObject):
     def begin_conversation(self, outgoing: Outgoing) -> int | None:
         """A conversation for its first message, which is still to be sent; None if it can't be saved."""
         try:
-            return self._store.create_conversation(title_for(outgoing)).id
+            conversation_id = self._store.create_conversation(title_for(outgoing)).id
         except HistoryError as error:
             self.fault.emit(error)
             return None
+        self.begun.emit(conversation_id)
+        return conversation_id
 
     def send(self, conversation_id: int, outgoing: Outgoing) -> bool:
         """Store the message and ask for its answer, or queue it; False if it could not be saved."""

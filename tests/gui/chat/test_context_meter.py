@@ -7,7 +7,6 @@ from pytestqt.qtbot import QtBot
 
 from app.chat.context_meter import ContextMeter, meter_words
 from app.history.records import Attachment, ChatSettings
-from app.history.store import HistoryStore
 from tests.support.running_chat import OpenChat, RunningChat
 
 
@@ -120,4 +119,18 @@ def test_a_draft_that_is_too_long_for_the_window_is_warned_about(
     chat.load(100)
     chat.write("word " * 200)
     chat.until(lambda: "too many" in chat.meter)
-    assert isinstance(chat.store, HistoryStore)
+
+
+def test_a_conversation_that_is_not_begun_yet_is_counted_with_what_it_will_begin_with(
+    open_chat: OpenChat,
+) -> None:
+    chat = open_chat()
+    chat.load()
+    pending = ChatSettings("Be very kind.")
+    chat.view.pending_levels = lambda: [pending]
+    chat.view.sending.begun.connect(lambda begun: chat.store.set_settings(begun, pending))
+    chat.write("one two three")
+    count = settled_count(chat)
+    chat.ask("one two three")
+    assert chat.messages[1].stats["settings"]["system_prompt"] == "Be very kind."
+    assert chat.messages[1].stats["prompt_tokens"] == count

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
 from PySide6.QtWidgets import QToolButton
 
+from app.history.errors import HistoryError
 from app.history.records import ChatSettings
 from tests.support.running_chat import OpenChat, RunningChat
 from tests.support.running_window import ANSWER, quick_backend
@@ -110,6 +112,28 @@ def test_the_queue_goes_on_while_another_conversation_is_shown(open_chat: OpenCh
     assert chat.transcript.count("word") == 600
 
 
+def test_a_message_that_cannot_be_saved_stays_in_the_composer(
+    open_chat: OpenChat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chat = open_chat()
+    chat.say("First")
+
+    def fail(*_values: object) -> None:
+        raise HistoryError("The disk is full.", "Free some space.")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(chat.store, "keep_draft", fail)
+        chat.say("Second")
+        assert chat.view.queue.lines == []
+    assert chat.view.composer.toPlainText() == "Second"
+    assert "The disk is full." in {str(fault.fault) for fault in chat.faults}
+    with monkeypatch.context() as patched:
+        patched.setattr(chat.store, "add_user_message", fail)
+        chat.chat.begin_new()
+        chat.say("Third")
+    assert chat.view.composer.toPlainText() == "Third"
+
+
 # --- versions -------------------------------------------------------------------------------------
 
 
@@ -159,6 +183,24 @@ def test_leaving_an_edit_brings_the_draft_back(open_chat: OpenChat) -> None:
     chat.view.panel.edit_cancelled.emit()
     assert chat.view.composer.toPlainText() == "a draft"
     assert chat.texts == ["Hello", ANSWER]
+
+
+def test_an_edit_waits_while_another_conversation_is_shown(open_chat: OpenChat) -> None:
+    chat = open_chat()
+    chat.load()
+    chat.ask("Hello")
+    first = chat.view.conversation_id
+    chat.view.message_actions.edit()
+    chat.write("Hello there")
+    chat.chat.begin_new()
+    assert not chat.view.panel.is_editing
+    assert chat.view.composer.toPlainText() == ""
+    chat.chat.open(first)
+    assert chat.view.panel.is_editing
+    chat.ask("Hello there!")
+    assert chat.texts == ["Hello there!", ANSWER]
+    assert len(chat.messages[0].sibling_ids) == 2
+    assert chat.view.composer.toPlainText() == ""
 
 
 def test_an_edit_sent_while_answering_stops_that_answer(open_chat: OpenChat) -> None:
