@@ -112,9 +112,7 @@ def test_fast_typing_asks_the_engine_only_now_and_then(
     assert 1 <= n_counts <= 3
 
 
-def test_a_draft_that_is_too_long_for_the_window_is_warned_about(
-    open_chat: OpenChat, tmp_path: object
-) -> None:
+def test_a_draft_that_is_too_long_for_the_window_is_warned_about(open_chat: OpenChat) -> None:
     chat = open_chat()
     chat.load(100)
     chat.write("word " * 200)
