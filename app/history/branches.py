@@ -40,10 +40,11 @@ class Branches:
                 f"UPDATE messages SET deleted_at = ?, deleted_with = ? WHERE id IN ({sql_numbers(gone)})",
                 (self._wall_clock(), message_id),
             )
-            connection.execute(
-                "UPDATE messages SET leaf_before_deletion = ? WHERE id = ?", (place.leaf_id, message_id)
-            )
-            if message_id in place.tree.branch(place.leaf_id):
+            branch = place.tree.branch(place.leaf_id)
+            if message_id in branch:
+                connection.execute(
+                    "UPDATE messages SET leaf_before_deletion = ? WHERE id = ?", (branch[-1], message_id)
+                )
                 set_leaf(connection, place.conversation_id, place.tree.leaf_without(message_id))
 
     def restore_message(self, message_id: int) -> None:
@@ -65,7 +66,9 @@ class Branches:
                 "WHERE deleted_with = ?",
                 (message_id,),
             )
-            set_leaf(connection, conversation_id, leaf_id)
+            # it was hidden already: the branch shown now may have grown since
+            if leaf_id is not None:
+                set_leaf(connection, conversation_id, leaf_id)
 
 
 def _place(connection: sqlite3.Connection, message_id: int) -> _Place:

@@ -150,8 +150,16 @@ def _checked_parent(
 
 
 def _leaf(connection: sqlite3.Connection, conversation_id: int) -> int | None:
-    rows = connection.execute("SELECT leaf_id FROM conversations WHERE id = ?", (conversation_id,))
-    return next((row[0] for row in rows), None)
+    """Where the active branch ends; of a leaf that is gone (a damaged file) the newest branch's end."""
+    row = connection.execute(
+        "SELECT c.leaf_id, m.id FROM conversations c LEFT JOIN messages m "
+        "ON m.id = c.leaf_id AND m.conversation_id = c.id AND m.deleted_at IS NULL WHERE c.id = ?",
+        (conversation_id,),
+    ).fetchone()
+    if row is None or row[0] == row[1]:
+        return None if row is None else row[1]
+    branch = read_tree(connection, conversation_id).branch(None)
+    return branch[-1] if branch else None
 
 
 def _versions(connection: sqlite3.Connection, conversation_id: int, parent_id: int | None) -> tuple[int, ...]:

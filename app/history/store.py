@@ -129,7 +129,7 @@ class HistoryStore:
         self._branches.delete_message(message_id)
 
     def restore_message(self, message_id: int) -> None:
-        """Undo `delete_message`; the branch shown is the one from before."""
+        """Undo `delete_message`; the branch shown is the one from before if the message was in it."""
         self._branches.restore_message(message_id)
 
     # --- settings, presets, drafts ------------------------------------------------------------

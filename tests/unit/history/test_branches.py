@@ -155,6 +155,24 @@ def test_deleting_a_hidden_version_leaves_the_shown_branch(talk: HistoryStore) -
     assert shown(talk) == ["question", "answer"]
 
 
+def test_undo_of_a_hidden_version_leaves_the_branch_that_grew_since(talk: HistoryStore) -> None:
+    answer(talk, "better", parent_id=1)
+    talk.delete_message(2)
+    say(talk, "more since")
+    talk.restore_message(2)
+    assert shown(talk) == ["question", "better", "more since"]
+    assert talk.messages(1)[1].sibling_ids == (2, 5)
+
+
+def test_undo_of_a_hidden_version_never_shows_what_is_deleted(talk: HistoryStore) -> None:
+    answer(talk, "better", parent_id=1)
+    talk.delete_message(3)
+    talk.delete_message(5)
+    talk.restore_message(3)
+    assert shown(talk) == ["question", "answer"]
+    assert say(talk, "next").parent_id == 2
+
+
 def test_a_deleted_answer_is_written_on_where_it_is_hidden(talk: HistoryStore) -> None:
     begun = talk.begin_answer(1, "m", parent_id=3)
     talk.delete_message(begun.id)
@@ -255,3 +273,4 @@ def test_damaged_leaf_and_files_cost_no_message(talk: HistoryStore) -> None:
     connection.execute("UPDATE messages SET attachments = '[{', stats = '[]'")
     assert shown(talk) == ["question", "answer", "more", "end"]
     assert [(each.attachments, each.stats) for each in talk.messages(1)] == [((), None)] * 4
+    assert say(talk, "goes on").parent_id == 4
