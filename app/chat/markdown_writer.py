@@ -12,7 +12,8 @@ from PySide6.QtGui import QTextBlockFormat, QTextFormat, QTextLength, QTextListF
 from app.chat.block_pen import QUOTE_LEVEL, BlockPen
 from app.chat.code_block import CodeBlocks
 from app.chat.inline_styles import PLAIN, InlineStyles, Look
-from app.chat.inline_writer import FormulaWriter, InlineWriter, formula_source
+from app.chat.inline_writer import FormulaWriter, InlineWriter, SourceOnly, formula_source
+from app.chat.math_rules import IS_CLOSED
 from app.chat.table_writer import TableWriter
 
 QUOTE_PIXELS = 16
@@ -165,7 +166,9 @@ class MarkdownWriter:
         change = QTextBlockFormat()
         change.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         self._block(6, PLAIN, change)
-        self._formulas.write(self._pen.cursor, token.content, formula_source(token), is_display=True)
+        source = formula_source(token)
+        formulas = self._formulas if token.meta[IS_CLOSED] else SourceOnly(self._styles)
+        formulas.write(self._pen.cursor, token.content, source, is_display=True)
 
     def _rule(self) -> None:
         change = QTextBlockFormat()

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QPushButton, QTextBrowser, QWidget
 from app.chat.answer_body import FOLD
 from app.chat.block_pen import SCHEME, own_link
 from app.chat.code_block import COPY_CODE, WRAP_CODE
+from app.chat.formula_pictures import FormulaPictures
 from app.chat.message_links import AGAIN, CONTINUE, COPY, DELETE, DETAILS, EDIT, VERSION
 from app.chat.reading_place import ReadingPlace
 from app.chat.transcript_backdrop import paint_backdrop
@@ -57,7 +58,8 @@ class Transcript(QTextBrowser):
         # coming and going, it would have everything laid out twice
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
         self.anchorClicked.connect(self._follow_link)
-        self._writer = TranscriptDocument(self.document(), may_fold=lambda: self._is_following)
+        self._pictures = FormulaPictures(self)
+        self._writer = TranscriptDocument(self.document(), self._pictures, self)
         self._messages: list[Message] = []
         self._live_id: int | None = None
         self._wanted = {
@@ -96,9 +98,9 @@ class Transcript(QTextBrowser):
     def refresh(self, messages: Sequence[Message], live: Message | None) -> None:
         """Write everything anew in the same place (after a change of colours, font or messages)."""
         self._messages = list(messages)
-        self._keep_place(lambda: self._write_all(live))
+        self.keep_place(lambda: self._write_all(live))
 
-    def _keep_place(self, change: Callable[[], None]) -> None:
+    def keep_place(self, change: Callable[[], None]) -> None:
         """What stands at the top stays there, unless the end is followed."""
         if self._is_placed:
             change()
@@ -133,7 +135,7 @@ class Transcript(QTextBrowser):
 
     def _write_all(self, live: Message | None) -> None:
         self._live_id = None
-        self._writer.clear(self.palette(), self.font())
+        self._writer.clear(self.palette(), self.font(), self.devicePixelRatioF())
         self._fit_margins()
         self.document().setLayoutEnabled(False)
         visible = self._visible_messages()
@@ -195,11 +197,11 @@ class Transcript(QTextBrowser):
         self._set_following(False)
         self._shown_limit *= 2
         live = next((each for each in self._messages if each.status == "streaming"), None)
-        self._keep_place(lambda: self._write_all(live))
+        self.keep_place(lambda: self._write_all(live))
 
     def loadResource(self, kind: int, name: QUrl | str) -> object:
-        """Nothing: an answer must not make the window read files or the network."""
-        return None
+        """Only formulas: an answer must not make the window read files or the network."""
+        return self._pictures.image(QUrl(name))
 
     def createMimeDataFromSelection(self) -> QMimeData:
         """Plain text only: colours of this window are of no use elsewhere."""
@@ -244,7 +246,7 @@ class Transcript(QTextBrowser):
     # --- look ---------------------------------------------------------------------------------
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        self._keep_place(lambda: self._resize(event))
+        self.keep_place(lambda: self._resize(event))
         self._place_jump()
 
     def _resize(self, event: QResizeEvent) -> None:
@@ -265,7 +267,7 @@ class Transcript(QTextBrowser):
 
     def changeEvent(self, event: QEvent) -> None:
         if event.type() in (QEvent.Type.PaletteChange, QEvent.Type.FontChange):
-            self._keep_place(lambda: self._change_look(event))
+            self.keep_place(lambda: self._change_look(event))
         else:
             super().changeEvent(event)
 

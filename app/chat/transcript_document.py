@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Protocol
 
 from PySide6.QtGui import (
     QFont,
@@ -19,8 +20,9 @@ from app.chat.answer_body import AnswerBody, BodyTools, Folds
 from app.chat.answer_words import ending_words, stats_words
 from app.chat.block_pen import END_ID, MESSAGE_ID, BlockPen, remove
 from app.chat.code_block import CodeBlocks
+from app.chat.formula_pictures import FormulaPictures
+from app.chat.formula_writer import PictureFormulas
 from app.chat.inline_styles import PLAIN, InlineStyles, Look
-from app.chat.inline_writer import SourceOnly
 from app.chat.message_links import write_links
 from app.chat.text_colours import TextColours
 from app.history.records import FAILED, Attachment, Message
@@ -31,35 +33,46 @@ _GAP = 18
 _NAME = Look(is_bold=True, is_muted=True, size_step=-1)
 
 
+class TranscriptManners(Protocol):
+    """What the view knows about its reader."""
+
+    @property
+    def is_following(self) -> bool: ...
+
+    def keep_place(self, change: Callable[[], None]) -> None: ...
+
+
 class TranscriptDocument:
-    """Appends to a QTextDocument; only one answer grows at a time, in its place among later messages.
+    """Appends to a QTextDocument; only one answer grows at a time, in its place among later messages."""
 
-    `may_fold` says whether finished thinking may fold itself.
-    """
-
-    def __init__(self, document: QTextDocument, may_fold: Callable[[], bool] = lambda: True) -> None:
+    def __init__(self, document: QTextDocument, pictures: FormulaPictures, view: TranscriptManners) -> None:
         self.folds = Folds()
         self._document = document
-        self._may_fold = may_fold
+        self._pictures = pictures
+        self._view = view
         self._live: AnswerBody | None = None
         self._offer: Message | None = None
         document.setIndentWidth(INDENT_PIXELS)
-        self._set_colours(TextColours.of(QPalette()))
+        self._set_look(QPalette(), QFont(), 1.0)
 
-    def clear(self, palette: QPalette, font: QFont) -> None:
+    def clear(self, palette: QPalette, font: QFont, pixel_ratio: float) -> None:
         """Empty the document; what follows is written in these colours and this font."""
         self.codes.painter.stop()
+        self._formulas.stop()
         self._document.clear()
         self._document.setDefaultFont(font)
         self._live = self._offer = None
-        self._set_colours(TextColours.of(palette))
+        self._set_look(palette, font, pixel_ratio)
 
-    def _set_colours(self, colours: TextColours) -> None:
-        self.colours = colours
-        self._styles = InlineStyles(colours)
+    def _set_look(self, palette: QPalette, font: QFont, pixel_ratio: float) -> None:
+        self.colours = TextColours.of(palette)
+        self._styles = InlineStyles(self.colours)
         self.codes = CodeBlocks(self._document, self._styles)
+        self._formulas = PictureFormulas(
+            self._pictures, self._styles, font, pixel_ratio, self._view.keep_place
+        )
         self._tools = BodyTools(
-            self._styles, SourceOnly(self._styles), self.codes, self.folds, self._may_fold
+            self._styles, self._formulas, self.codes, self.folds, lambda: self._view.is_following
         )
 
     def add_link_line(self, text: str, target: str) -> None:
