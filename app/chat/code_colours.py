@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
-from functools import cache
 from typing import TYPE_CHECKING
 
 from PySide6.QtGui import QColor, QTextCharFormat
@@ -36,6 +36,10 @@ _COLOURS = {
 }
 Part = tuple[int, int, str]
 
+# by language, as far as they have been asked for; None: there is none
+_lexers: dict[str, Lexer | None] = {}
+_loading: set[str] = set()
+
 
 class CodeColours:
     """Formats for one set of colours."""
@@ -55,11 +59,11 @@ class CodeColours:
 
 
 def coloured_lines(code: str, language: str) -> Iterator[list[Part]]:
-    """For each line its parts as (start, length, token kind), lazily; nothing for an unknown language.
+    """For each line its parts as (start, length, token kind), lazily; nothing unless the language is ready.
 
     Starts and lengths are in UTF-16 units, as Qt counts.
     """
-    lexer = _lexer(language)
+    lexer = _lexers.get(language)
     if lexer is None:
         return
     line: list[Part] = []
@@ -76,13 +80,26 @@ def coloured_lines(code: str, language: str) -> Iterator[list[Part]]:
     yield line
 
 
-@cache
-def _lexer(language: str) -> Lexer | None:
-    # the first import takes a while: only once code is shown
+def is_ready(language: str) -> bool:
+    """Whether code of this language can be coloured at once; if not, it soon can be.
+
+    The first lexers take some 50 ms to import, which is done in a thread of its own.
+    """
+    if language in _lexers:
+        return True
+    if language not in _loading:
+        _loading.add(language)
+        threading.Thread(target=_load, args=(language,), name="lexer", daemon=True).start()
+    return False
+
+
+def _load(language: str) -> None:
     from pygments.lexers import get_lexer_by_name  # noqa: PLC0415
     from pygments.util import ClassNotFound  # noqa: PLC0415
 
     try:
-        return get_lexer_by_name(language) if language else None
+        _lexers[language] = get_lexer_by_name(language)
     except ClassNotFound:
-        return None
+        _lexers[language] = None
+    finally:
+        _loading.discard(language)

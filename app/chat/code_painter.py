@@ -10,11 +10,12 @@ from PySide6.QtCore import QTimer
 from PySide6.QtGui import QTextCursor, QTextDocument, QTextLayout
 
 from app.chat.block_pen import CODE_ID
-from app.chat.code_colours import CodeColours, Part, coloured_lines
+from app.chat.code_colours import CodeColours, Part, coloured_lines, is_ready
 from app.chat.text_colours import TextColours
 
 LONGEST_CODE = 30_000
 _BUDGET_SECONDS = 0.004
+_LOADING_MS = 20
 
 
 class CodePainter:
@@ -45,12 +46,15 @@ class CodePainter:
         self._work = None
 
     def _paint_some(self) -> None:
+        if self._work is None and self._waiting and not is_ready(self._waiting[0][3]):
+            self._timer.start(_LOADING_MS)
+            return
         end = time.perf_counter() + _BUDGET_SECONDS
         edit = QTextCursor(self._document)
         edit.beginEditBlock()
         while time.perf_counter() < end:
             if self._work is None:
-                if not self._waiting:
+                if not self._waiting or not is_ready(self._waiting[0][3]):
                     break
                 self._work = self._paint(*self._waiting.popleft())
             if next(self._work, self) is self:

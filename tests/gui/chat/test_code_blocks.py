@@ -10,7 +10,7 @@ from PySide6.QtGui import QGuiApplication, QPalette, QTextBlock
 from pytestqt.qtbot import QtBot
 
 from app.chat.block_pen import CODE_ID
-from app.chat.code_colours import _COLOURS, CodeColours, coloured_lines
+from app.chat.code_colours import _COLOURS, CodeColours, coloured_lines, is_ready
 from app.chat.code_painter import LONGEST_CODE
 from app.chat.text_colours import TextColours, contrast
 from app.chat.transcript import Transcript
@@ -113,7 +113,8 @@ def test_kinds_fall_back_to_what_they_belong_to() -> None:
     assert colours.of("Token.Text") is None
 
 
-def test_lines_of_code_keep_their_number() -> None:
+def test_lines_of_code_keep_their_number(qtbot: QtBot) -> None:
+    qtbot.waitUntil(lambda: is_ready("python"))
     code = '"""a\nb"""\n\nx = 1'
     assert len(list(coloured_lines(code, "python"))) == code.count("\n") + 1
 
