@@ -29,7 +29,8 @@ class Reporter:
     def take(self, events: list[Event]) -> None:
         for event in events:
             if isinstance(event, ModelLoaded):
-                self._window.chat.view.composer.submitted.emit(QUESTION)
+                self._window.chat.view.composer.setPlainText(QUESTION)
+                self._window.chat.view.composer.submit()
             if isinstance(event, TextDelta):
                 self._shown += len(event.text)
         sys.stdout.write(f"{time.monotonic():.6f} {self._shown}\n")
