@@ -77,6 +77,7 @@ class CommandPalette(QDialog):
             layout.addWidget(widget)
         self._fit(parent)
         self._show_fitting("")
+        self._typed.setFocus()
 
     def _fit(self, parent: QWidget) -> None:
         metrics, room = self.fontMetrics(), parent.size()
@@ -129,6 +130,7 @@ def _list_widget() -> QTreeWidget:
     widget.setAccessibleName("Commands that fit")
     widget.setColumnCount(3)
     widget.setHeaderHidden(True)
+    widget.header().setAccessibleName("Commands")
     widget.setRootIsDecorated(False)
     widget.setUniformRowHeights(True)
     widget.setAllColumnsShowFocus(True)

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from PySide6.QtCore import QSettings, Qt, QTimer, Signal
-from PySide6.QtGui import QAction, QCloseEvent, QDragEnterEvent, QDropEvent, QKeySequence
+from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import (
+    QDialog,
     QDockWidget,
     QMainWindow,
     QMessageBox,
@@ -18,25 +19,35 @@ from PySide6.QtWidgets import (
 )
 
 from app.chat.chat import Chat
+from app.chat.find_bar import FindBar
+from app.chat.text_finder import TextFinder
+from app.composition_guard import CompositionGuard
+from app.conversation_header import ConversationHeader
+from app.conversation_menu import ConversationMenu
 from app.elided_label import ElidedLabel
 from app.engine_bridge import EngineBridge
 from app.fault_dialog import Fault, show_fault
 from app.history.store import HistoryStore
+from app.history_files import HistoryFiles
 from app.inspector.inspector_dock import InspectorDock
 from app.models.load_words import model_details
 from app.models.models import Models, load_title
 from app.notice_bar import NoticeBar
+from app.panel_round import focus_next_panel
+from app.settings.choices import ChatChoices
 from app.telemetry_store import TelemetryStore
 from app.theme import Theme
 from app.version import program_version
-from app.window_actions import ActionSpec, WindowActions
+from app.window_actions import WindowActions
+from app.window_dialogs import WindowDialogs
 from app.window_memory import WindowMemory
+from app.window_menus import WindowCalls, chat_entries, file_entries, help_entries, view_entries
 from engine.config import LoadSettings
 from engine.errors import ErrorInfo
 from engine.events import Event, ModelInfo
 
-_Key = QKeySequence.StandardKey
 _FIRST_SIZE = (1280, 800)
+_START_PAGE, _CHAT_PAGE = range(2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +57,7 @@ class Surroundings:
     data_dir: Path
     settings: QSettings
     simulated: LoadSettings
-    demo: Path | None = None
+    demo: LoadSettings | None = None
     is_all_simulated: bool = False
 
 
@@ -64,14 +75,20 @@ class MainWindow(QMainWindow):
         self._surroundings = surroundings
         self._memory = WindowMemory(surroundings.settings)
         self._is_finished = False
+        self._store = store
         self.telemetry = TelemetryStore()
         self.chat = Chat(store, bridge, surroundings.settings)
         self.models = Models(bridge, surroundings.settings, surroundings.simulated, surroundings.demo)
         self.inspector = InspectorDock(self.telemetry)
         self.notice = NoticeBar()
+        self.header, self.find_bar = ConversationHeader(), FindBar(TextFinder(self.chat.view.transcript))
+        self.choices = ChatChoices(surroundings.settings)
+        self.files = HistoryFiles(store, self)
+        self.dialogs = WindowDialogs(self, store, self.chat, self.models, self.choices)
         self._state_line = ElidedLabel()
         self._pages = QStackedWidget()
         self.setAcceptDrops(True)
+        CompositionGuard(self.chat.view.composer)
         self._build_layout()
         self._build_menus()
         self._connect()
@@ -84,7 +101,7 @@ class MainWindow(QMainWindow):
     # --- building -----------------------------------------------------------------------------
 
     def _build_layout(self) -> None:
-        for page in (self.models.start_page, self.chat.view):
+        for page in (self.models.start_page, self._chat_page()):
             self._pages.addWidget(page)
         centre = QWidget()
         layout = QVBoxLayout(centre)
@@ -103,6 +120,16 @@ class MainWindow(QMainWindow):
         self._state_line.setTextFormat(Qt.TextFormat.PlainText)
         self.statusBar().addWidget(self._state_line, 1)
 
+    def _chat_page(self) -> QWidget:
+        page = QWidget()
+        layout = QVBoxLayout(page)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        layout.addWidget(self.header)
+        layout.addWidget(self.chat.view, 1)
+        layout.addWidget(self.find_bar)
+        return page
+
     def _use_first_layout(self) -> None:
         width, height = _FIRST_SIZE
         screen = self.screen().availableGeometry()
@@ -111,33 +138,32 @@ class MainWindow(QMainWindow):
         self.resizeDocks(docks, [width * 18 // 100, width * 36 // 100], Qt.Orientation.Horizontal)
 
     def _build_menus(self) -> None:
-        menus = self._menus = WindowActions(self)
-        chat, models = self.chat, self.models
-        menus.add_menu("&File", [
-            ActionSpec("&Open a model…", lambda: models.choose_file(self), _Key.Open),
-            ActionSpec("Load with other &settings…", lambda: models.ask_settings_again(self)),
-            ActionSpec("&Unload the model", models.unload, "Ctrl+E"),
-            ActionSpec("&Simulated run", models.simulate),
-            None,
-            ActionSpec("&Quit", self.close, "Ctrl+Q", QAction.MenuRole.QuitRole),
-        ])  # fmt: skip
-        menus.add_menu("&Chat", [
-            ActionSpec("&New conversation", chat.begin_new, _Key.New),
-            ActionSpec("S&earch conversations", self._search, "Ctrl+Shift+F"),
-            None,
-            ActionSpec("&Stop", self.stop, "Esc"),
-            ActionSpec("Answer &again", chat.view.answer_again, "Ctrl+R"),
-            ActionSpec("&Copy the last answer", chat.view.copy_last_answer, "Ctrl+Shift+C"),
-            ActionSpec("Write a &message", chat.view.composer.setFocus, "Ctrl+L"),
-            ActionSpec("&Jump to the latest text", chat.view.transcript.jump_to_end, "Ctrl+End"),
-        ])  # fmt: skip
+        menus, calls = WindowActions(self), self._calls()
+        self._menus = menus
+        menus.add_menu("&File", file_entries(calls, self.models, self.files))
+        menus.add_menu("&Chat", chat_entries(calls, self.chat, self.find_bar))
+        self.conversation_menu = ConversationMenu(
+            menus, self._store, self.chat, self.files, self.dialogs.show_conversation_settings
+        )
         docks = [self._conversations.toggleViewAction(), self.inspector.toggleViewAction()]
-        menus.add_view_menu(self._theme, docks, lambda: self._memory.keep_look(self._theme))
-        menus.add_menu("&Help", [
-            ActionSpec("&Keyboard shortcuts", lambda: menus.show_shortcuts(self), "F1"),
-            ActionSpec("&About the loaded model", self._show_model),
-            ActionSpec("About &Emberglass", self._show_about, None, QAction.MenuRole.AboutRole),
-        ])  # fmt: skip
+        menus.fill_menu(menus.add_view_menu(self._theme, docks, self._keep_look), view_entries(calls))
+        menus.add_menu("&Help", help_entries(calls))
+
+    def _calls(self) -> WindowCalls:
+        return WindowCalls(
+            close=self.close,
+            choose_file=lambda: self.models.choose_file(self),
+            ask_settings_again=lambda: self.models.ask_settings_again(self),
+            show_settings=self._show_settings,
+            search=self._search,
+            find=self._find,
+            stop=self.stop,
+            next_panel=self._next_panel,
+            show_palette=self._show_palette,
+            show_shortcuts=self.dialogs.show_shortcuts,
+            show_model=self._show_model,
+            show_about=self._show_about,
+        )
 
     def _connect(self) -> None:
         self._bridge.events_ready.connect(self._take)
@@ -147,8 +173,21 @@ class MainWindow(QMainWindow):
         self.models.failed.connect(lambda error: show_fault(error, load_title(error), self))
         self.models.stopped.connect(lambda: self.notice.show_notice("Loading was stopped."))
         self.chat.opened.connect(self._show_chat)
+        self.chat.view.changed.connect(self._show_header)
+        self.chat.view.sending.begun.connect(self.dialogs.begin)
+        self.chat.view.pending_levels = self.dialogs.pending.levels
         self.chat.deleted.connect(self._conversation_deleted)
-        self.chat.fault.connect(lambda fault: self._report(fault, "Conversations"))
+        self.chat.conversations.pin_wanted.connect(self.chat.set_pinned)
+        self.chat.conversations.folder_wanted.connect(self.chat.set_folder)
+        self.chat.conversations.opened_by_key.connect(lambda _id: self.chat.view.composer.setFocus())
+        self.header.settings_wanted.connect(self._show_conversation_settings)
+        self.find_bar.closed.connect(self.chat.view.transcript.setFocus)
+        self.choices.changed.connect(self._settings_changed)
+        self.dialogs.settings_changed.connect(self._settings_changed)
+        self.files.imported.connect(lambda _ids: self.chat.show_list())
+        self.files.done.connect(self.notice.show_notice)
+        for part in (self.chat, self.files, self.dialogs):
+            part.fault.connect(lambda fault: self._report(fault, "Conversations"))
 
     # --- what happens -------------------------------------------------------------------------
 
@@ -171,7 +210,13 @@ class MainWindow(QMainWindow):
         self.notice.show_notice(words, "Undo", lambda: self.chat.restore(conversation_id))
 
     def _show_chat(self) -> None:
-        self._pages.setCurrentWidget(self.chat.view)
+        self._pages.setCurrentIndex(_CHAT_PAGE)
+        self._show_header()
+
+    def _show_header(self) -> None:
+        conversation = self.conversation_menu.current()
+        title = "New conversation" if conversation is None else conversation.title or "Untitled"
+        self.header.show_conversation(title, self.dialogs.settings_words(conversation))
 
     def _show_state(self) -> None:
         models = self.models
@@ -185,7 +230,7 @@ class MainWindow(QMainWindow):
         actions["Load with other settings"].setEnabled(models.can_reload)
         actions["About the loaded model"].setEnabled(models.model is not None)
         if models.model is None and not models.is_loading and self.chat.view.conversation_id is None:
-            self._pages.setCurrentWidget(models.start_page)
+            self._pages.setCurrentIndex(_START_PAGE)
 
     def stop(self) -> None:
         """Esc: end what runs here, the load first."""
@@ -198,9 +243,48 @@ class MainWindow(QMainWindow):
         self._conversations.show()
         self.chat.conversations.focus_search()
 
+    def _find(self) -> None:
+        """Look for what is selected, or what was looked for last."""
+        self._show_chat()
+        selected = self.chat.view.transcript.textCursor().selectedText()
+        self.find_bar.open_bar("" if "\u2029" in selected else selected)
+
+    def _next_panel(self) -> None:
+        view = self.chat.view
+        panels = self.chat.conversations.tree, view.composer, view.transcript, self.inspector
+        focus_next_panel(panels, self.focusWidget())
+
+    # --- settings and palette -----------------------------------------------------------------
+
+    def _keep_look(self) -> None:
+        self._memory.keep_look(self._theme)
+
+    def _show_settings(self) -> None:
+        self.dialogs.show_settings(self._theme, self._keep_look, self.files, self._surroundings.data_dir)
+
+    def _show_conversation_settings(self) -> None:
+        self.dialogs.show_conversation_settings(self.conversation_menu.current())
+
+    def _settings_changed(self) -> None:
+        self.chat.settings_changed()
+        self._show_header()
+
+    def _show_palette(self) -> None:
+        self.conversation_menu.show_state()
+        self.dialogs.show_palette()
+
+    def come_forward(self, model: Path | None) -> None:
+        """The program was started again: show this window, and open what that start was given."""
+        self.setWindowState(self.windowState() & ~Qt.WindowState.WindowMinimized)
+        self.show()
+        self.raise_()
+        self.activateWindow()
+        if model is not None:
+            self.models.ask_settings(model, self)
+
     def _report(self, fault: Fault, title: str) -> None:
         """One dialog at a time: a full disk fails every half second."""
-        if self.findChild(QMessageBox) is None:
+        if not any(box.isVisible() for box in self.findChildren(QMessageBox)):
             show_fault(fault, title, self)
 
     def report_error(self, error: ErrorInfo, title: str) -> None:
@@ -209,24 +293,16 @@ class MainWindow(QMainWindow):
 
     def _show_model(self) -> None:
         if self.models.model is not None:
-            self._show_text("The loaded model", model_details(self.models.model))
+            self.dialogs.show_text("The loaded model", model_details(self.models.model))
 
     def _show_about(self) -> None:
-        self._show_text(
+        self.dialogs.show_text(
             "About Emberglass",
             f"Emberglass {program_version()}\n\nChats with mixture-of-experts models larger than memory, and "
             "shows where every expert lives.\n\nMIT licence. Built on llama.cpp (MIT), Qt and "
             "PySide6 (LGPL 3), pyqtgraph (MIT), NumPy (BSD).\n\n"
             f"Conversations, settings and logs: {self._surroundings.data_dir}",
         )
-
-    def _show_text(self, title: str, text: str) -> None:
-        box = QMessageBox(self)
-        box.setWindowTitle(title)
-        box.setTextFormat(Qt.TextFormat.PlainText)
-        box.setText(text)
-        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        box.open()
 
     # --- dropping and closing -----------------------------------------------------------------
 
@@ -245,6 +321,9 @@ class MainWindow(QMainWindow):
         """Quit means quit: stop, save as interrupted, go."""
         if not self._is_finished:
             self._is_finished = True
+            # what was changed in them is saved as they close
+            for dialog in self.findChildren(QDialog):
+                dialog.close()
             self._memory.keep_window(self)
             self.chat.finish()
             self.finished.emit()

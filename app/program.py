@@ -18,10 +18,11 @@ from app.chosen_backend import SIMULATED_PATH, ChosenBackend
 from app.crash_log import CrashLog, log
 from app.engine_bridge import EngineBridge
 from app.fault_dialog import fault_box
-from app.history.errors import HistoryError
+from app.history.errors import HistoryBusyError, HistoryError
 from app.history.store import HistoryStore
 from app.main_window import MainWindow, Surroundings
 from app.quit_signals import QuitSignals
+from app.second_start import FirstStart, hand_over
 from app.theme import Theme
 from app.version import program_version
 from app.window_memory import WindowMemory
@@ -74,10 +75,13 @@ def _run_with_store(
     WindowMemory(settings).restore_look(theme)
     try:
         store = HistoryStore(data_dir / "conversations.sqlite3")
+    except HistoryBusyError as error:
+        if hand_over(data_dir, arguments.model):
+            log.info("handed over to the window that has the folder open")
+            return 0
+        return _refuse(error)
     except HistoryError as error:
-        log.error("conversations can't be opened: %s", error)
-        fault_box(error, "Emberglass can’t start").exec()
-        return 1
+        return _refuse(error)
     surroundings = Surroundings(
         data_dir,
         settings,
@@ -85,12 +89,15 @@ def _run_with_store(
         demo_settings() if DEMO_PATH.exists() else None,
         arguments.is_simulated,
     )
+    first = FirstStart(data_dir)
     bridge = EngineBridge(Engine(backend_factory(arguments.is_simulated)))
     try:
         window = MainWindow(bridge, store, theme, surroundings)
         windows.append(window)
+        first.started_again.connect(window.come_forward)
         return _show(application, window, arguments)
     finally:
+        first.close()
         started = time.monotonic()
         is_closed = bridge.close(_ENGINE_PATIENCE_SECONDS)
         store.close()
@@ -100,6 +107,12 @@ def _run_with_store(
             # native code that doesn't come back must not keep the process; everything is saved
             log.error("the engine did not stop in time")
             os._exit(1)
+
+
+def _refuse(error: HistoryError) -> int:
+    log.error("conversations can't be opened: %s", error)
+    fault_box(error, "Emberglass can’t start").exec()
+    return 1
 
 
 def backend_factory(is_simulated: bool) -> Callable[[], InferenceBackend]:

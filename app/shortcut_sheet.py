@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from html import escape
 
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QTextBrowser, QVBoxLayout, QWidget
 
-_WIDTH_CHARACTERS, _HEIGHT_LINES = 62, 26
+_WIDTH_CHARACTERS, _HEIGHT_LINES = 66, 30
+ShortcutGroup = tuple[str, Sequence[tuple[str, str]]]
 
 
 class ShortcutSheet(QDialog):
-    """Shows (what it does, keys) pairs."""
+    """Shows groups of (what it does, keys) pairs under their headings."""
 
-    def __init__(self, shortcuts: Sequence[tuple[str, str]], parent: QWidget) -> None:
+    def __init__(self, groups: Sequence[ShortcutGroup], parent: QWidget) -> None:
         super().__init__(parent)
         self.setWindowTitle("Keyboard shortcuts")
         text = QTextBrowser()
         text.setAccessibleName("Keyboard shortcuts")
-        rows = "".join(
-            f"<tr><td style='padding-right:24px'>{action}</td><td><b>{keys}</b></td></tr>"
-            for action, keys in shortcuts
-        )
-        text.setHtml(f"<table cellspacing='3'>{rows}</table>")
+        text.setHtml("".join(_group_html(title, pairs) for title, pairs in groups if pairs))
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
         buttons.rejected.connect(self.reject)
         layout = QVBoxLayout(self)
@@ -29,6 +27,14 @@ class ShortcutSheet(QDialog):
         layout.addWidget(buttons)
         metrics, room = self.fontMetrics(), parent.screen().availableGeometry()
         self.resize(
-            min(metrics.averageCharWidth() * _WIDTH_CHARACTERS, room.width()),
+            min(metrics.averageCharWidth() * _WIDTH_CHARACTERS, round(room.width() * 0.9)),
             min(metrics.lineSpacing() * _HEIGHT_LINES, round(room.height() * 0.9)),
         )
+
+
+def _group_html(title: str, pairs: Sequence[tuple[str, str]]) -> str:
+    rows = "".join(
+        f"<tr><td style='padding-right:24px'>{escape(text)}</td><td><b>{escape(keys)}</b></td></tr>"
+        for text, keys in pairs
+    )
+    return f"<h3>{escape(title)}</h3><table cellspacing='3' width='100%'>{rows}</table>"

@@ -44,7 +44,6 @@ class Chat(QObject):
         self.conversations.chosen.connect(self.open)
         self.conversations.new_wanted.connect(self.begin_new)
         self.conversations.renamed.connect(self.rename)
-        self.conversations.delete_wanted.connect(self.delete)
         self.conversations.search_changed.connect(lambda _text: self.show_list())
 
     def apply(self, events: Sequence[Event]) -> None:

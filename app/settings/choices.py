@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QObject, QSettings, Signal
 
-_PRESET, _CTRL_ENTER = "chat/default_preset", "composer/sends_with_ctrl_enter"
+_PRESET, _CTRL_ENTER = "chat/default_preset", "composer/send_with_ctrl"
 
 
 class ChatChoices(QObject):
@@ -28,12 +28,12 @@ class ChatChoices(QObject):
     @property
     def sends_with_ctrl_enter(self) -> bool:
         """Whether Enter breaks the line and Ctrl+Enter sends."""
-        return str(self._settings.value(_CTRL_ENTER, "")) == "yes"
+        return bool(self._settings.value(_CTRL_ENTER, False, bool))
 
     def set_sends_with_ctrl_enter(self, is_wanted: bool) -> None:
-        self._keep(_CTRL_ENTER, "yes" if is_wanted else "")
+        self._keep(_CTRL_ENTER, is_wanted)
 
-    def _keep(self, key: str, value: str) -> None:
+    def _keep(self, key: str, value: str | bool) -> None:
         self._settings.setValue(key, value)
         self._settings.sync()
         self.changed.emit()

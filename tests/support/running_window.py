@@ -94,6 +94,12 @@ class RunningWindow:
         composer.setPlainText(text)
         self.qtbot.keyClick(composer, Qt.Key.Key_Return)
 
+    def press(self, key: Qt.Key, modifiers: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
+        """A key of the window; shortcuts need the window to be active, as a window manager would make it."""
+        self.window.activateWindow()
+        self.until(self.window.isActiveWindow)
+        self.qtbot.keyClick(self.window, key, modifiers)
+
     def until(self, is_wanted: Callable[[], bool]) -> None:
         self.qtbot.waitUntil(is_wanted, timeout=PATIENCE_MS)
 

@@ -58,6 +58,18 @@ def test_signals_end_it_cleanly(tmp_path: Path, number: int, code: int) -> None:
     HistoryStore(tmp_path / "conversations.sqlite3").close()
 
 
+def test_a_second_start_hands_its_file_to_the_first_and_ends(tmp_path: Path) -> None:
+    with program(tmp_path, "--simulate") as first:
+        assert first.stdout is not None
+        assert first.stdout.readline() == "up\n"
+        with program(tmp_path, str(tmp_path / "model.gguf")) as second:
+            output, errors = second.communicate(timeout=PATIENCE_MS / 1000)
+        assert (second.returncode, output, errors) == (0, "", "")
+        first.send_signal(signal.SIGTERM)
+        first.communicate(timeout=PATIENCE_MS / 1000)
+    assert first.returncode == 0
+
+
 def test_a_data_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with program(tmp_path / "file" / "folder") as process:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtCore import Qt
 from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import (
     QAbstractButton,
@@ -13,11 +12,9 @@ from PySide6.QtWidgets import (
     QComboBox,
     QLabel,
     QLineEdit,
-    QListWidget,
     QMenu,
     QPlainTextEdit,
     QProgressBar,
-    QPushButton,
     QTabWidget,
     QTextEdit,
     QWidget,
@@ -27,7 +24,7 @@ from app.models.load_dialog import LoadDialog
 from app.models.recent_models import RecentModel
 from app.shortcut_sheet import ShortcutSheet
 from app.theme import Scheme, palette_of
-from tests.support.running_window import OpenWindow, RunningWindow
+from tests.support.running_window import OpenWindow
 
 _CONTROLS = (
     QAbstractButton, QAbstractItemView, QAbstractSpinBox, QComboBox, QLineEdit, QPlainTextEdit, QProgressBar,
@@ -63,10 +60,6 @@ def luminance(colour: str) -> float:
 def contrast(palette: QPalette, front: str, back: str) -> float:
     lights = [luminance(palette.color(QPalette.ColorRole[role]).name()) for role in (front, back)]
     return (max(lights) + 0.05) / (min(lights) + 0.05)
-
-
-def list_of(scene: RunningWindow) -> QListWidget:
-    return scene.window.chat.conversations.findChild(QListWidget)
 
 
 def test_every_control_has_a_name(open_window: OpenWindow) -> None:
@@ -131,23 +124,6 @@ def test_the_shortcut_sheet_lists_menu_and_composer_keys(open_window: OpenWindow
     sheet.close()
 
 
-def test_a_deleted_conversation_comes_back_by_undo(open_window: OpenWindow) -> None:
-    scene = open_window()
-    scene.load()
-    scene.say("Keep me")
-    scene.until(lambda: len(scene.statuses()) == 2)
-    scene.until_idle()
-    list_of(scene).setCurrentRow(0)
-    list_of(scene).setFocus()
-    scene.qtbot.keyClick(list_of(scene), Qt.Key.Key_Delete)
-    assert scene.window.chat.conversations.titles() == []
-    assert scene.window.notice.text == "“Keep me” was deleted."
-    undo = next(b for b in scene.window.notice.findChildren(QPushButton) if b.text() == "Undo")
-    scene.qtbot.mouseClick(undo, Qt.MouseButton.LeftButton)
-    assert scene.window.chat.conversations.titles() == ["Keep me"]
-    assert "Keep me" in scene.transcript
-
-
 def test_deleting_the_answering_conversation_stops_it(open_window: OpenWindow) -> None:
     scene = open_window()
     scene.load()
@@ -155,32 +131,6 @@ def test_deleting_the_answering_conversation_stops_it(open_window: OpenWindow) -
     scene.window.chat.delete(scene.window.chat.view.conversation_id)
     scene.until_idle()
     assert scene.transcript.strip() == ""
-
-
-def test_a_title_is_edited_in_place(open_window: OpenWindow) -> None:
-    scene = open_window()
-    scene.window.chat.begin_new()
-    scene.say("Old title")
-    list_of(scene).setFocus()
-    scene.until(list_of(scene).hasFocus)
-    scene.qtbot.keyClick(list_of(scene), Qt.Key.Key_F2)
-    editor = list_of(scene).viewport().findChild(QLineEdit)
-    editor.setText("専門 title")
-    scene.window.chat.show_list()
-    assert editor.text() == "専門 title"
-    scene.qtbot.keyClick(editor, Qt.Key.Key_Return)
-    scene.until(lambda: scene.store.conversations()[0].title == "専門 title")
-    scene.until(lambda: scene.window.chat.conversations.titles() == ["専門 title"])
-
-
-def test_search_finds_words_inside_messages(open_window: OpenWindow) -> None:
-    scene = open_window()
-    for text in ("First one\nabout needles", "Second one"):
-        scene.window.chat.begin_new()
-        scene.say(text)
-    scene.window.chat.conversations.findChild(QLineEdit).setText("needles")
-    scene.until(lambda: len(scene.window.chat.conversations.titles()) == 1)
-    assert scene.window.chat.conversations.titles()[0].startswith("First one\n")
 
 
 def test_drafts_stay_with_their_conversations_and_survive_a_restart(open_window: OpenWindow) -> None:
