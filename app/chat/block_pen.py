@@ -22,6 +22,8 @@ CODE_ID, IS_CODE_TITLE = _USER + 3, _USER + 4
 IS_THINKING = _USER + 5
 # of blocks: the message whose name this is, and the message that ends with this
 MESSAGE_ID, END_ID = _USER + 6, _USER + 7
+# of blocks: words of the user, shown as they were typed
+IS_USERS = _USER + 8
 
 QUOTE_LEVEL = QTextFormat.Property.BlockQuoteLevel
 SCHEME = "emberglass"

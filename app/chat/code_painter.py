@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from PySide6.QtCore import QTimer
 from PySide6.QtGui import QTextCursor, QTextDocument, QTextLayout
+from shiboken6 import isValid
 
 from app.chat.block_pen import CODE_ID
 from app.chat.code_colours import CodeColours, Part, coloured_lines, is_ready
@@ -46,6 +47,8 @@ class CodePainter:
         self._work = None
 
     def _paint_some(self) -> None:
+        if not isValid(self._document):
+            return  # a view that is being deleted loses its document before its timers
         if self._work is None and self._waiting and not is_ready(self._waiting[0][3]):
             self._timer.start(_LOADING_MS)
             return

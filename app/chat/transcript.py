@@ -5,8 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QEvent, QMimeData, QRectF, Qt, QUrl, Signal
-from PySide6.QtGui import QDesktopServices, QGuiApplication, QPainter, QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import QPushButton, QTextBrowser, QWidget
+from PySide6.QtGui import (
+    QContextMenuEvent,
+    QDesktopServices,
+    QGuiApplication,
+    QKeyEvent,
+    QKeySequence,
+    QPainter,
+    QPaintEvent,
+    QResizeEvent,
+    QTextCursor,
+)
+from PySide6.QtWidgets import QMenu, QPushButton, QTextBrowser, QWidget
 
 from app.chat.answer_body import FOLD
 from app.chat.block_pen import SCHEME, own_link
@@ -14,6 +24,7 @@ from app.chat.code_block import COPY_CODE, WRAP_CODE
 from app.chat.formula_pictures import FormulaPictures
 from app.chat.message_links import AGAIN, CONTINUE, COPY, DELETE, DETAILS, EDIT, VERSION
 from app.chat.reading_place import ReadingPlace
+from app.chat.selected_text import selected_text
 from app.chat.transcript_backdrop import paint_backdrop
 from app.chat.transcript_document import TranscriptDocument
 from app.history.records import Message
@@ -120,13 +131,39 @@ class Transcript(QTextBrowser):
 
     def append_text(self, text: str) -> None:
         """More of the live answer."""
-        self._writer.append_text(text)
+        self._keep_selection(lambda: self._writer.append_text(text))
 
     def end_answer(self, message: Message) -> None:
         """The live answer ended as `message` says."""
         self._messages = [message if each.id == message.id else each for each in self._messages]
         self._live_id = None
-        self._writer.end_answer(message, is_last=self._messages[-1:] == [message])
+        is_last = self._messages[-1:] == [message]
+        self._keep_selection(lambda: self._writer.end_answer(message, is_last))
+
+    def _keep_selection(self, change: Callable[[], None]) -> None:
+        """A selection that ends where new text is put does not grow with it."""
+        before = self.textCursor()
+        if not before.hasSelection():
+            change()
+            return
+        anchor, position, first_changes = before.anchor(), before.position(), []
+        watch = self.document().contentsChange.connect(lambda first, *_lengths: first_changes.append(first))
+        change()
+        self.document().contentsChange.disconnect(watch)
+        after, unchanged = self.textCursor(), min(first_changes, default=0)
+        anchor = anchor if anchor <= unchanged else after.anchor()
+        position = position if position <= unchanged else after.position()
+        if (anchor, position) != (after.anchor(), after.position()):
+            after.setPosition(anchor)
+            after.setPosition(position, QTextCursor.MoveMode.KeepAnchor)
+            self._set_selection(after)
+
+    def _set_selection(self, cursor: QTextCursor) -> None:
+        """Without scrolling to it."""
+        place, was_placed, self._is_placed = self.verticalScrollBar().value(), self._is_placed, True
+        self.setTextCursor(cursor)
+        self.verticalScrollBar().setValue(place)
+        self._is_placed = was_placed
 
     @property
     def is_following(self) -> bool:
@@ -203,11 +240,45 @@ class Transcript(QTextBrowser):
         """Only formulas: an answer must not make the window read files or the network."""
         return self._pictures.image(QUrl(name))
 
+    # --- copying ------------------------------------------------------------------------------
+
+    def copy(self) -> None:
+        """The selection as plain text, without what is not part of the conversation."""
+        self._put(selected_text(self.textCursor()))
+
+    def copy_markdown(self) -> None:
+        """The selection as Markdown."""
+        self._put(selected_text(self.textCursor(), is_markdown=True))
+
+    def _put(self, text: str) -> None:
+        if text:
+            QGuiApplication.clipboard().setText(text)
+
     def createMimeDataFromSelection(self) -> QMimeData:
-        """Plain text only: colours of this window are of no use elsewhere."""
+        """What is dragged elsewhere; colours of this window are of no use there."""
         data = QMimeData()
-        data.setText(self.textCursor().selection().toPlainText())
+        data.setText(selected_text(self.textCursor()))
         return data
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.matches(QKeySequence.StandardKey.Copy):
+            self.copy()
+            event.accept()
+        else:
+            super().keyPressEvent(event)
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        menu = QMenu(self)
+        has_selection = self.textCursor().hasSelection()
+        menu.addAction("&Copy", self.copy).setEnabled(has_selection)
+        menu.addAction("Copy as &Markdown", self.copy_markdown).setEnabled(has_selection)
+        address = self.anchorAt(event.pos())
+        if address and not address.startswith(f"{SCHEME}:"):
+            menu.addAction("Copy &link", lambda: self._put(address))
+        menu.addSeparator()
+        menu.addAction("Select &all", self.selectAll)
+        menu.aboutToHide.connect(menu.deleteLater)
+        menu.popup(event.globalPos())
 
     # --- scrolling ----------------------------------------------------------------------------
 

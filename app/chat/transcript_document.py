@@ -18,7 +18,7 @@ from PySide6.QtGui import (
 
 from app.chat.answer_body import AnswerBody, BodyTools, Folds
 from app.chat.answer_words import ending_words, stats_words
-from app.chat.block_pen import END_ID, MESSAGE_ID, BlockPen, remove
+from app.chat.block_pen import END_ID, IS_USERS, MESSAGE_ID, BlockPen, remove
 from app.chat.code_block import CodeBlocks
 from app.chat.formula_pictures import FormulaPictures
 from app.chat.formula_writer import PictureFormulas
@@ -88,7 +88,9 @@ class TranscriptDocument:
         cursor.setBlockFormat(_thin())  # a frame leaves an empty line before itself
         cursor.insertFrame(self._user_format())
         self._write_name(cursor, "You", message.id, 0)
-        cursor.insertBlock(_spaced(2), self._styles.of(PLAIN))
+        users_format = _spaced(2)
+        users_format.setProperty(IS_USERS, True)
+        cursor.insertBlock(users_format, self._styles.of(PLAIN))
         cursor.insertText(message.text, self._styles.of(PLAIN))
         self._write_attachments(cursor, message.attachments)
         self._write_end(cursor, message, is_live=False, is_last=is_last)
