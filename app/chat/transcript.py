@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import QEvent, QMimeData, QRectF, Qt, QUrl, Signal
+from PySide6.QtCore import QEvent, QMimeData, QPoint, QRectF, Qt, QUrl, Signal
 from PySide6.QtGui import (
     QContextMenuEvent,
     QDesktopServices,
@@ -27,6 +27,7 @@ from app.chat.reading_place import ReadingPlace
 from app.chat.selected_text import selected_text
 from app.chat.transcript_backdrop import paint_backdrop
 from app.chat.transcript_document import TranscriptDocument
+from app.chat.transcript_search import TranscriptSearch
 from app.history.records import Message
 
 EARLIER = "earlier"
@@ -71,6 +72,7 @@ class Transcript(QTextBrowser):
         self.anchorClicked.connect(self._follow_link)
         self._pictures = FormulaPictures(self)
         self._writer = TranscriptDocument(self.document(), self._pictures, self)
+        self._search = TranscriptSearch(self)
         self._messages: list[Message] = []
         self._live_id: int | None = None
         self._wanted = {
@@ -194,6 +196,29 @@ class Transcript(QTextBrowser):
             shown += 1
         return self._messages[len(self._messages) - shown :]
 
+    def hidden_messages(self) -> list[Message]:
+        """Those before the first that is shown."""
+        return self._messages[: len(self._messages) - len(self._visible_messages())]
+
+    def show_from(self, message_id: int) -> None:
+        """Show earlier messages, at least from this one on."""
+        while any(message.id == message_id for message in self.hidden_messages()):
+            self._shown_limit *= 2
+        self._show_earlier()
+
+    def search_start(self, backward: bool) -> QTextCursor:
+        """The last match, or without one the edge of what the reader sees."""
+        corner = self.viewport().rect().bottomRight() if backward else QPoint(0, 0)
+        return self.textCursor() if self.textCursor().hasSelection() else self.cursorForPosition(corner)
+
+    def find(self, text: str, backward: object = False) -> bool:  # type: ignore[override] # wider than Qt's
+        """Select the next match (or the one before) in the whole conversation, round its ends."""
+        return self._search.find(text, bool(backward))
+
+    def match_count(self, text: str) -> int:
+        """How many matches there are in the whole conversation."""
+        return self._search.match_count(text)
+
     def _write(self, message: Message, is_live: bool, is_last: bool) -> None:
         if message.role == "user":
             self._writer.add_user(message, is_last)
@@ -217,6 +242,7 @@ class Transcript(QTextBrowser):
         elif action == FOLD:
             self._toggle_thinking(int(number), int(part))
         elif action == EARLIER:
+            self._shown_limit *= 2
             self._show_earlier()
 
     def _toggle_thinking(self, message_id: int, place: int) -> None:
@@ -230,9 +256,8 @@ class Transcript(QTextBrowser):
         self._value_changed(scroll)
 
     def _show_earlier(self) -> None:
-        """Twice as much; the line that was on top stays where it was."""
+        """What is now to be shown; the line that was on top stays where it was."""
         self._set_following(False)
-        self._shown_limit *= 2
         live = next((each for each in self._messages if each.status == "streaming"), None)
         self.keep_place(lambda: self._write_all(live))
 
