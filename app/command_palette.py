@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import QEvent, QObject, Qt, QTimer
+from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -13,15 +13,14 @@ from PySide6.QtWidgets import (
     QDialog,
     QHeaderView,
     QLabel,
-    QLineEdit,
     QTreeWidget,
     QTreeWidgetItem,
     QVBoxLayout,
     QWidget,
 )
 
-from app.composition_guard import CompositionGuard
 from app.fuzzy_match import fuzzy_score
+from app.text_field import TextField
 
 _WIDTH_CHARACTERS, _HEIGHT_LINES = 76, 20
 _MOST_ROWS = 200
@@ -55,6 +54,24 @@ def fitting(commands: Sequence[Command], typed: str) -> list[Command]:
     return [command for _, command in scored[:_MOST_ROWS]]
 
 
+class PaletteField(TextField):
+    """Keeps the focus; `list_key` carries the events of keys that walk a list."""
+
+    list_key = Signal(QKeyEvent)
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Find a command, a conversation or a model",
+            "Type to find a command, a conversation or a model",
+        )
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in _LIST_KEYS:
+            self.list_key.emit(event)
+        else:
+            super().keyPressEvent(event)
+
+
 class CommandPalette(QDialog):
     """Runs the chosen command after it has closed, so that the window has the focus again."""
 
@@ -62,15 +79,12 @@ class CommandPalette(QDialog):
         super().__init__(parent)
         self.setWindowTitle("Command palette")
         self._commands, self._window = list(commands), parent
-        self._typed, self._list = QLineEdit(), _list_widget()
+        self._typed, self._list = PaletteField(), _list_widget()
         self._none = QLabel("Nothing fits. Delete a few letters.")
         self._none.hide()
-        self._typed.setPlaceholderText("Type to find a command, a conversation or a model")
-        self._typed.setAccessibleName("Find a command, a conversation or a model")
         self._typed.textChanged.connect(self._show_fitting)
         self._typed.returnPressed.connect(self._run_current)
-        self._typed.installEventFilter(self)
-        CompositionGuard(self._typed)
+        self._typed.list_key.connect(lambda event: QApplication.sendEvent(self._list, event))
         self._list.itemClicked.connect(lambda _item: self._run_current())
         layout = QVBoxLayout(self)
         for widget in (self._typed, self._list, self._none):
@@ -98,6 +112,8 @@ class CommandPalette(QDialog):
             item.setData(0, _COMMAND, command)
             said = ", ".join(part for part in (command.text, command.place, command.keys) if part)
             item.setData(0, Qt.ItemDataRole.AccessibleTextRole, said)
+            # an empty cell would be a part without a name
+            item.setData(2, Qt.ItemDataRole.AccessibleTextRole, command.keys or "no shortcut")
             item.setToolTip(0, command.text)
             item.setForeground(1, self.palette().placeholderText())
             self._list.addTopLevelItem(item)
@@ -112,17 +128,6 @@ class CommandPalette(QDialog):
             command: Command = item.data(0, _COMMAND)
             self.accept()
             QTimer.singleShot(0, self._window, command.run)
-
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """The field keeps the focus; the keys that walk a list go there."""
-        if (
-            isinstance(event, QKeyEvent)
-            and event.type() == QEvent.Type.KeyPress
-            and event.key() in _LIST_KEYS
-        ):
-            QApplication.sendEvent(self._list, event)
-            return True
-        return super().eventFilter(watched, event)
 
 
 def _list_widget() -> QTreeWidget:

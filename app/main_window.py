@@ -139,6 +139,7 @@ class MainWindow(QMainWindow):
 
     def _build_menus(self) -> None:
         menus, calls = WindowActions(self), self._calls()
+        self.menuBar().setAccessibleName("Menus")
         self._menus = menus
         menus.add_menu("&File", file_entries(calls, self.models, self.files))
         menus.add_menu("&Chat", chat_entries(calls, self.chat, self.find_bar))

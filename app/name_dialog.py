@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QDialog, QDialogButtonBox, QLabel, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QLabel, QVBoxLayout, QWidget
 
-from app.composition_guard import CompositionGuard
+from app.text_field import TextField
 
 _MOST_CHARACTERS = 80
 
@@ -15,11 +15,10 @@ class NameDialog(QDialog):
     def __init__(self, title: str, question: str, name: str, parent: QWidget) -> None:
         super().__init__(parent)
         self.setWindowTitle(title)
-        self.field = QLineEdit(name)
+        self.field = TextField(question)
         self.field.setMaxLength(_MOST_CHARACTERS)
-        self.field.setAccessibleName(question)
+        self.field.setText(name)
         self.field.selectAll()
-        CompositionGuard(self.field)
         label = QLabel(question)
         label.setBuddy(self.field)
         kinds = QDialogButtonBox.StandardButton

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent, QPoint, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLabel, QPushButton, QVBoxLayout, QWidget
 
 from app.chat.conversation_tree import ConversationTree
-from app.composition_guard import CompositionGuard
 from app.history.records import Conversation, SearchHit
+from app.text_field import TextField
 
 _SEARCH_DELAY_MS = 200
 
@@ -33,7 +33,8 @@ class ConversationList(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.new_button = QPushButton("New conversation")
-        self.search_field = _search_field()
+        self.search_field = TextField("Search conversations", "Search")
+        self.search_field.offer_clearing()
         self.tree = ConversationTree()
         self._none_found = QLabel("Nothing found. Every word must occur, in a title or in one message.")
         self._none_found.setWordWrap(True)
@@ -124,12 +125,3 @@ class ConversationList(QWidget):
     @property
     def _is_searching(self) -> bool:
         return bool(self.search_field.text()) and self.search_field.hasFocus()
-
-
-def _search_field() -> QLineEdit:
-    field = QLineEdit()
-    field.setPlaceholderText("Search")
-    field.setAccessibleName("Search conversations")
-    field.setClearButtonEnabled(True)
-    CompositionGuard(field)
-    return field

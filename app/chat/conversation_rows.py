@@ -15,7 +15,6 @@ from PySide6.QtCore import (
 from PySide6.QtGui import QFont, QPainter, QPalette, QTextCharFormat, QTextLayout
 from PySide6.QtWidgets import (
     QApplication,
-    QLineEdit,
     QStyle,
     QStyledItemDelegate,
     QStyleOptionViewItem,
@@ -23,7 +22,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.chat.row_words import RowWords
-from app.composition_guard import CompositionGuard
+from app.text_field import TextField
 
 ID = int(Qt.ItemDataRole.UserRole)
 TITLE, WORDS = ID + 1, ID + 2
@@ -58,17 +57,16 @@ class ConversationRows(QStyledItemDelegate):
         return QSize(1, size.height() + 2 * _ROW_PADDING)
 
     def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: _Index) -> QWidget:
-        editor = QLineEdit(parent)
-        editor.setAccessibleName("Title of the conversation")
-        CompositionGuard(editor)
-        return editor
+        return TextField("Title of the conversation", parent=parent)
 
     def setEditorData(self, editor: QWidget, index: _Index) -> None:
-        if isinstance(editor, QLineEdit):
+        if isinstance(editor, TextField):
+            # the view has put this delegate's own filter in front by now
+            editor.guard_again()
             editor.setText(index.data(TITLE))
 
     def setModelData(self, editor: QWidget, model: QAbstractItemModel, index: _Index) -> None:
-        if isinstance(editor, QLineEdit):
+        if isinstance(editor, TextField):
             title = editor.text().strip()
             if title and title != index.data(TITLE):
                 self.renamed.emit(index.data(ID), title)

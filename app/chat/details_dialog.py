@@ -53,6 +53,8 @@ class DetailsDialog(QDialog):
             section.setFont(0, font)
             self.table.addTopLevelItem(section)
             section.setFirstColumnSpanned(True)
+            # the cell beside it is part of the title, also for a screen reader
+            section.setData(1, Qt.ItemDataRole.AccessibleTextRole, title)
             for name, value in rows:
                 item = QTreeWidgetItem([name, value])
                 item.setToolTip(1, value)

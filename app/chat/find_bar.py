@@ -6,9 +6,9 @@ from typing import Protocol
 
 from PySide6.QtCore import QEvent, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QLineEdit, QToolButton, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QToolButton, QWidget
 
-from app.composition_guard import CompositionGuard
+from app.text_field import TextField
 
 _DELAY_MS = 120
 _ENTER_KEYS = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
@@ -31,11 +31,8 @@ class FindBar(QFrame):
         super().__init__(parent)
         self._searched = searched
         self.setFrameShape(QFrame.Shape.StyledPanel)
-        self.field = QLineEdit()
-        self.field.setAccessibleName("Find in this conversation")
-        self.field.setPlaceholderText("Find in this conversation")
-        self.field.setClearButtonEnabled(True)
-        CompositionGuard(self.field)
+        self.field = TextField("Find in this conversation", "Find in this conversation")
+        self.field.offer_clearing()
         self._count = QLabel()
         self._count.setAccessibleName("Matches")
         self._previous = _button("▲", "Previous match", "Shift+Enter")

@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.composition_guard import CompositionGuard
 from app.models.recent_models import RecentModel
 from engine.config import GIB, LoadSettings, format_size
 from engine.hardware.memory import available_bytes
@@ -29,6 +30,8 @@ class LoadDialog(QDialog):
         self.setWindowTitle("Load a model")
         self._path = model.path
         self._ram, self._context = _ram_field(), _context_field()
+        for field in (self._ram, self._context):
+            CompositionGuard(field)
         self._ram.setValue((model.ram_budget_bytes or 0) / GIB)
         self._context.setValue(model.context_tokens or 0)
         self._build_layout()
