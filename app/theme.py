@@ -50,7 +50,7 @@ def palette_of(is_dark: bool) -> QPalette:
     palette = QPalette()
     for name, colour in zip(_ROLES, _DARK if is_dark else _LIGHT, strict=True):
         palette.setColor(QPalette.ColorRole[name], QColor(colour))
-    faded = QColor("#8d8982" if is_dark else "#85817a")
+    faded = palette.color(QPalette.ColorRole.PlaceholderText)
     for role in _DISABLED_ROLES:
         palette.setColor(QPalette.ColorGroup.Disabled, role, faded)
     return palette
