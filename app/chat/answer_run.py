@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from app.chat.answer_words import answering_words, prefill_words
+from app.chat.thinking_clock import ThinkingClock
 from app.history.answer_writer import AnswerWriter
 from app.history.records import Message
 from engine.events import GenerationStarted, PrefillProgress, TextDelta
@@ -24,6 +25,7 @@ class AnswerRun:
     stats: dict[str, object]
     progress: str = "Waiting for the engine…"
     _first_text_ns: int = 0
+    _thinking: ThinkingClock = field(default_factory=ThinkingClock)
 
     @property
     def conversation_id(self) -> int:
@@ -54,6 +56,9 @@ class AnswerRun:
         self._first_text_ns = self._first_text_ns or event.t_ns
         self.progress = answering_words(event.completion_tokens, event.t_ns - self._first_text_ns)
         self.writer.append(event.text)
+        self._thinking.hear(event.text, event.t_ns)
+        if self._thinking.seconds:
+            self.stats["thinking_seconds"] = self._thinking.seconds
 
     def finished(self, status: str, stats: Mapping[str, object]) -> Message:
         """The answer as it ended."""
