@@ -51,10 +51,17 @@ class EngineBridge(QObject):
         return self._sent(self._engine.unload())
 
     def generate(
-        self, messages: Sequence[ChatMessage], sampling: SamplingSettings, is_continuation: bool = False
+        self,
+        messages: Sequence[ChatMessage],
+        sampling: SamplingSettings,
+        is_continuation: bool = False,
+        asked_ns: int | None = None,
     ) -> int:
-        """Ask for an answer, or for more of the last one; returns the request id."""
-        return self._sent(self._engine.generate(messages, sampling, is_continuation))
+        """Ask for an answer, or for more of the last one; returns the request id.
+
+        `asked_ns` of `time.perf_counter_ns` is when the user asked, if that was earlier.
+        """
+        return self._sent(self._engine.generate(messages, sampling, is_continuation, asked_ns))
 
     def count_tokens(self, messages: Sequence[ChatMessage]) -> int:
         """Ask how long the prompt of these messages is; returns the request id."""

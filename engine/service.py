@@ -54,15 +54,20 @@ class Engine:
         return self._post(Unload(request_id=next(self._ids), queued_ns=self._clock()))
 
     def generate(
-        self, messages: Sequence[ChatMessage], sampling: SamplingSettings, is_continuation: bool = False
+        self,
+        messages: Sequence[ChatMessage],
+        sampling: SamplingSettings,
+        is_continuation: bool = False,
+        asked_ns: int | None = None,
     ) -> int:
-        """Answer the last of `messages`; its time to first token counts from this call.
+        """Answer the last of `messages`; its time to first token counts from `asked_ns` on the engine's clock
+        (None: from this call), so that a load which the caller waited for is a part of it.
 
         A continuation goes on with the last message, an assistant's; only new text is reported.
         """
         command = Generate(
             request_id=next(self._ids),
-            queued_ns=self._clock(),
+            queued_ns=self._clock() if asked_ns is None else asked_ns,
             messages=tuple(messages),
             sampling=sampling,
             is_continuation=is_continuation,

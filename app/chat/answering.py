@@ -44,7 +44,11 @@ class AnswerEngine(Protocol):
     """What answering needs of the bridge; returns at once."""
 
     def generate(
-        self, messages: Sequence[ChatMessage], sampling: SamplingSettings, is_continuation: bool = False
+        self,
+        messages: Sequence[ChatMessage],
+        sampling: SamplingSettings,
+        is_continuation: bool = False,
+        asked_ns: int | None = None,
     ) -> int: ...
 
     def count_tokens(self, messages: Sequence[ChatMessage]) -> int: ...
@@ -279,7 +283,7 @@ class Answering(QObject):
         except HistoryError as error:
             self.fault.emit(error)
             return
-        request_id = self._engine.generate(messages, settings.sampling, ask.is_continuation)
+        request_id = self._engine.generate(messages, settings.sampling, ask.is_continuation, ask.asked_ns)
         writer = AnswerWriter(self._store, answer.id, self._clock)
         if answer.text:
             writer.append(answer.text)

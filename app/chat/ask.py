@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, field
 
 from app.chat.prompt_fit import Fit
 
@@ -11,13 +12,14 @@ from app.chat.prompt_fit import Fit
 class Ask:
     """`message_id` is the user's message to answer, or with `is_continuation` the answer to go on with.
 
-    `is_shortened` allows leaving out the oldest turns.
+    `is_shortened` allows leaving out the oldest turns. Time to first token counts from `asked_ns`.
     """
 
     conversation_id: int
     message_id: int
     is_continuation: bool = False
     is_shortened: bool = False
+    asked_ns: int = field(default_factory=time.perf_counter_ns, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from enum import StrEnum
@@ -86,7 +87,8 @@ class Overflow(QObject):
             return  # stopped or asked anew meanwhile
         ask = too_long.ask
         if choice is Choice.LEAVE_OUT:
-            self._answering.ask(replace(ask, is_shortened=True))
+            # the time the user took to decide is not the engine's
+            self._answering.ask(replace(ask, is_shortened=True, asked_ns=time.perf_counter_ns()))
         elif choice is Choice.NEW_CONVERSATION:
             self._move(ask)
         else:

@@ -42,7 +42,11 @@ class HandEngine:
         self._last_id = 0
 
     def generate(
-        self, messages: Sequence[ChatMessage], sampling: SamplingSettings, is_continuation: bool = False
+        self,
+        messages: Sequence[ChatMessage],
+        sampling: SamplingSettings,
+        is_continuation: bool = False,
+        asked_ns: int | None = None,
     ) -> int:
         self._last_id += 1
         self.generated[self._last_id] = list(messages), is_continuation

@@ -54,6 +54,18 @@ def test_what_is_sent_before_a_model_is_loaded_is_answered_in_order(open_chat: O
     assert chat.texts == ["First", ANSWER, "Second", ANSWER]
 
 
+def test_the_load_a_message_waited_for_is_in_its_time_to_first_token(open_chat: OpenChat) -> None:
+    chat = open_chat(lambda: quick_backend(load_seconds=0.3, initialise_seconds=0.1))
+    chat.say("First")
+    chat.load()
+    chat.until(lambda: len(chat.messages) == 2 and chat.messages[1].status == "complete")
+    ttft = chat.messages[1].stats["ttft"]
+    assert 0.29e9 < ttft["load_ns"] < 2e9
+    assert 0.09e9 < ttft["initialise_ns"] < 2e9
+    chat.ask("Second")
+    assert chat.messages[3].stats["ttft"]["load_ns"] == 0
+
+
 def test_a_queued_message_can_be_removed_or_taken_back_into_the_composer(open_chat: OpenChat) -> None:
     chat = open_chat()
     for text in ("First", "Second", "Third"):

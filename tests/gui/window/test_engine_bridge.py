@@ -24,7 +24,11 @@ class FloodingEngine:
         return taken
 
     def generate(
-        self, messages: Sequence[ChatMessage], sampling: SamplingSettings, is_continuation: bool = False
+        self,
+        messages: Sequence[ChatMessage],
+        sampling: SamplingSettings,
+        is_continuation: bool = False,
+        asked_ns: int | None = None,
     ) -> int:
         return 1
 

@@ -64,6 +64,22 @@ def test_a_message_after_the_load_does_not() -> None:
     assert (ttft.queue_ns, ttft.load_ns, ttft.initialise_ns) == (0, 0, 0)
 
 
+def test_a_caller_that_waited_for_the_load_by_itself_says_when_it_was_asked() -> None:
+    time = HeldTime()
+    driver = EngineDriver(Engine(lambda: FakeBackend(DENSE, time.clock, time.sleep), time.clock))
+    try:
+        asked_ns = time.clock()
+        driver.outcome(driver.engine.load(LOAD))
+        limit = SamplingSettings(max_tokens=1)
+        driver.outcome(driver.engine.generate(ASK, limit, asked_ns=asked_ns))
+    finally:
+        driver.close()
+    ttft = finished(driver)[0].ttft
+    assert ttft.queue_ns == 0
+    assert ttft.load_ns == pytest.approx(3.0e9, rel=1e-6)
+    assert ttft.initialise_ns == pytest.approx(0.6e9, rel=1e-6)
+
+
 def test_the_second_message_also_queues_behind_the_first() -> None:
     driver = run(DENSE, requests=2)
     first, second = finished(driver)
