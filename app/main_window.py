@@ -20,7 +20,6 @@ from PySide6.QtWidgets import (
 
 from app.chat.chat import Chat
 from app.chat.find_bar import FindBar
-from app.chat.text_finder import TextFinder
 from app.composition_guard import CompositionGuard
 from app.conversation_header import ConversationHeader
 from app.conversation_menu import ConversationMenu
@@ -81,7 +80,7 @@ class MainWindow(QMainWindow):
         self.models = Models(bridge, surroundings.settings, surroundings.simulated, surroundings.demo)
         self.inspector = InspectorDock(self.telemetry)
         self.notice = NoticeBar()
-        self.header, self.find_bar = ConversationHeader(), FindBar(TextFinder(self.chat.view.transcript))
+        self.header, self.find_bar = ConversationHeader(), FindBar(self.chat.view.transcript)
         self.choices = ChatChoices(surroundings.settings)
         self.files = HistoryFiles(store, self)
         self.dialogs = WindowDialogs(self, store, self.chat, self.models, self.choices)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import time
@@ -137,6 +138,9 @@ def _show(application: QApplication, window: MainWindow, arguments: Arguments) -
     signals = QuitSignals(quit_with)
     window.finished.connect(application.quit)
     window.show()
+    # what exists now stays: going through it again and again cost frames of 40 ms
+    gc.collect()
+    gc.freeze()
     QTimer.singleShot(0, lambda: _load_at_start(window, arguments))
     code = application.exec()
     signals.close()
