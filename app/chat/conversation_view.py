@@ -110,6 +110,7 @@ class ConversationView(QWidget):
         self.sending.queue_changed.connect(self._progressed)
         self.overflow.given_back.connect(self._given_back)
         self.overflow.moved.connect(self.moved)
+        self.overflow.remembered.connect(self._say_remembered)
         for part in (self.branch, self.message_actions, self.sending, self.overflow):
             part.fault.connect(self.fault)
         self._answering.progressed.connect(self._progressed)
@@ -310,6 +311,9 @@ class ConversationView(QWidget):
 
     def _too_long(self, too_long: TooLong) -> None:
         self.overflow.decide(too_long, too_long.ask.conversation_id == self.conversation_id)
+
+    def _say_remembered(self, conversation_id: int, words: str) -> None:
+        self.panel.say(words, "Ask next time", lambda: self.overflow.ask_next_time(conversation_id))
 
     def _progressed(self, conversation_id: int) -> None:
         if conversation_id == self.conversation_id:

@@ -67,6 +67,8 @@ def _message_rows(message: Message) -> Rows:
     if message.role == "assistant":
         ending = ending_words(message.status, message.stats)
         rows.append(("Ended", ending or ("by itself" if message.status == COMPLETE else "not yet")))
+    if thinking_seconds := _number(message.stats or {}, "thinking_seconds"):
+        rows.append(("Thought for", duration_words(thinking_seconds)))
     return rows
 
 

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QWidget
 from app.chat.answering import Answering
 from app.chat.ask import Ask, TooLong
 from app.chat.outgoing import Outgoing, outgoing_of
-from app.chat.overflow_dialog import OverflowDialog
+from app.chat.overflow_dialog import OverflowDialog, remembered_words
 from app.chat.sending import Sending
 from app.history.errors import HistoryError
 from app.history.store import HistoryStore
@@ -31,11 +31,13 @@ class Overflow(QObject):
     """Asks over `window`, unless the user had a choice remembered for this conversation.
 
     `given_back` carries a conversation id and what was taken back from it, `moved` the conversation begun
-    for the message, `fault` a HistoryError.
+    for the message, `remembered` a conversation id and words about a choice that was not asked again, `fault`
+    a HistoryError.
     """
 
     given_back = Signal(int, object)
     moved = Signal(int)
+    remembered = Signal(int, str)
     fault = Signal(object)
 
     def __init__(
@@ -59,8 +61,15 @@ class Overflow(QObject):
         remembered = self._remembered(too_long.ask.conversation_id)
         if remembered in choices(too_long):
             self._apply(too_long, remembered)
+            if is_shown:
+                words = remembered_words(remembered == Choice.LEAVE_OUT, too_long.fit)
+                self.remembered.emit(too_long.ask.conversation_id, words)
         elif is_shown:
             self._ask(too_long)
+
+    def ask_next_time(self, conversation_id: int) -> None:
+        """Forget what was chosen for a conversation."""
+        self._settings.remove(_key(conversation_id))
 
     def conversation_shown(self, conversation_id: int | None) -> None:
         """Ask what could not be asked while another conversation was on the screen."""

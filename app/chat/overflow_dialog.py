@@ -28,6 +28,14 @@ def overflow_words(fit: Fit) -> str:
     )
 
 
+def remembered_words(is_left_out: bool, fit: Fit) -> str:
+    """What was done without asking, because the user wanted that."""
+    done = "The message went to a new conversation"
+    if is_left_out:
+        done = f"The oldest {fit.left_out_messages:,} messages ({fit.left_out_tokens:,} tokens) are left out"
+    return f"{done}, as you chose for this conversation: it no longer fits the context window."
+
+
 def choice_words(choice: str, fit: Fit) -> str:
     """What a button says."""
     kept = fit.prompt_tokens - fit.left_out_tokens

@@ -65,6 +65,17 @@ def test_a_dropped_file_lands_in_the_composer_wherever_it_falls(open_chat: OpenC
     assert chips(chat) == ["ノート.txt · 17 characters"]
 
 
+def test_a_file_dropped_into_the_text_is_attached_and_not_written(open_chat: OpenChat, notes: Path) -> None:
+    chat = open_chat()
+    data, place = files(notes), QPointF(20, 10)
+    copy, left, none = Qt.DropAction.CopyAction, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+    viewport = chat.view.composer.viewport()
+    QApplication.sendEvent(viewport, QDragEnterEvent(place.toPoint(), copy, data, left, none))
+    QApplication.sendEvent(viewport, QDropEvent(place, copy, data, left, none))
+    assert chips(chat) == ["ノート.txt · 17 characters"]
+    assert chat.view.composer.toPlainText() == ""
+
+
 def test_a_dropped_model_is_left_to_the_window(open_chat: OpenChat, tmp_path: Path) -> None:
     chat = open_chat()
     data = files(tmp_path / "model.gguf")

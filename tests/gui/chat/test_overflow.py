@@ -74,7 +74,12 @@ def test_a_remembered_choice_is_not_asked_again(open_chat: OpenChat) -> None:
     chat.say(f"4 {QUESTION}")
     chat.until(lambda: len(chat.messages) == 10 and chat.messages[-1].status == "complete")
     assert chat.view.overflow.dialog is None
-    assert chat.messages[-1].stats["left_out_messages"] > 0
+    n_left_out = chat.messages[-1].stats["left_out_messages"]
+    assert n_left_out > 0
+    assert chat.notice.startswith(f"The oldest {n_left_out} messages (")
+    chat.view.panel.notice._button.click()
+    chat.say(f"5 {QUESTION}")
+    dialog_of(chat).reject()
 
 
 def test_a_new_conversation_takes_the_message_along(open_chat: OpenChat) -> None:

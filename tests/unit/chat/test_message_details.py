@@ -77,6 +77,7 @@ def test_speed_and_disk() -> None:
 def test_settings_and_model() -> None:
     message = answer(settings=SETTINGS)
     assert section(message, "Message")["Model"] == "Ember 8x7"
+    assert section(answer(thinking_seconds=75.2), "Message")["Thought for"] == "1 min 15 s"
     rows = section(message, "Settings used")
     assert (rows["Temperature"], rows["Seed"], rows["Longest answer"]) == ("0.7", "by chance", "no limit")
     assert rows["System prompt"] == "Be kind."
