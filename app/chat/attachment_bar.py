@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QScrollArea, QToolButton, QWidget
 
 from app.history.records import Attachment
@@ -107,6 +108,13 @@ class AttachmentBar(QScrollArea):
         chip.deleteLater()
 
     def _fit(self) -> None:
-        height = max((chip.sizeHint().height() for chip in self.chips), default=0)
-        self.setFixedHeight(height + self.horizontalScrollBar().sizeHint().height() * bool(self.chips))
+        hints = [chip.sizeHint() for chip in self.chips]
+        row_width = sum(hint.width() + self._layout.spacing() for hint in hints)
+        bar_height = self.horizontalScrollBar().sizeHint().height() if row_width > self.width() else 0
+        self.setFixedHeight(max((hint.height() for hint in hints), default=0) + bar_height)
         self.setVisible(bool(self.chips))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        if event.size().width() != event.oldSize().width():
+            self._fit()

@@ -111,6 +111,19 @@ def test_a_chip_s_button_removes_it(open_chat: OpenChat, notes: Path, tmp_path: 
     assert chips(chat) == ["b.txt · 1 characters"]
 
 
+def test_the_row_of_chips_is_higher_only_where_it_must_scroll(open_chat: OpenChat, tmp_path: Path) -> None:
+    chat = open_chat()
+    paths = [tmp_path / f"{number} a rather long name of a file.txt" for number in range(9)]
+    for path in paths:
+        path.write_text(path.name)
+    bar = chat.view.panel.attachments
+    chat.view.panel.attach(paths[:1])
+    alone = bar.height()
+    assert alone == bar.chips[0].sizeHint().height()
+    chat.view.panel.attach(paths[1:])
+    assert bar.height() > alone
+
+
 def test_there_is_a_limit_to_the_number_of_files(open_chat: OpenChat, tmp_path: Path) -> None:
     chat = open_chat()
     paths = [tmp_path / f"{number}.txt" for number in range(21)]
