@@ -23,6 +23,7 @@ from app.chat.find_bar import FindBar
 from app.composition_guard import CompositionGuard
 from app.conversation_header import ConversationHeader
 from app.conversation_menu import ConversationMenu
+from app.dock_title import DockTitle
 from app.elided_label import ElidedLabel
 from app.engine_bridge import EngineBridge
 from app.fault_dialog import Fault, show_fault
@@ -115,6 +116,8 @@ class MainWindow(QMainWindow):
         self._conversations.setWidget(self.chat.conversations)
         self.addDockWidget(Qt.DockWidgetArea.LeftDockWidgetArea, self._conversations)
         self.addDockWidget(Qt.DockWidgetArea.RightDockWidgetArea, self.inspector)
+        for dock in (self._conversations, self.inspector):
+            dock.setTitleBarWidget(DockTitle(dock))
         self._state_line.setAccessibleName("State of the engine")
         self._state_line.setTextFormat(Qt.TextFormat.PlainText)
         self.statusBar().addWidget(self._state_line, 1)
@@ -125,14 +128,15 @@ class MainWindow(QMainWindow):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
         layout.addWidget(self.header)
-        layout.addWidget(self.chat.view, 1)
         layout.addWidget(self.find_bar)
+        layout.addWidget(self.chat.view, 1)
         return page
 
     def _use_first_layout(self) -> None:
         width, height = _FIRST_SIZE
         screen = self.screen().availableGeometry()
-        self.resize(min(width, screen.width()), min(height, screen.height()))
+        # the frame of the window needs room too
+        self.resize(min(width, round(screen.width() * 0.98)), min(height, round(screen.height() * 0.92)))
         docks = [self._conversations, self.inspector]
         self.resizeDocks(docks, [width * 18 // 100, width * 36 // 100], Qt.Orientation.Horizontal)
 
@@ -211,6 +215,7 @@ class MainWindow(QMainWindow):
 
     def _show_chat(self) -> None:
         self._pages.setCurrentIndex(_CHAT_PAGE)
+        self.chat.conversations.tree.show_current(self.chat.view.conversation_id)
         self._show_header()
 
     def _show_header(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QLabel, QVBoxLayout, QWidget
 
+from app.dialog_buttons import dialog_buttons
 from app.text_field import TextField
 
 _MOST_CHARACTERS = 80
@@ -22,9 +23,7 @@ class NameDialog(QDialog):
         label = QLabel(question)
         label.setBuddy(self.field)
         kinds = QDialogButtonBox.StandardButton
-        buttons = QDialogButtonBox(kinds.Ok | kinds.Cancel)
-        buttons.accepted.connect(self.accept)
-        buttons.rejected.connect(self.reject)
+        buttons = dialog_buttons(self, kinds.Ok | kinds.Cancel)
         self._ok = buttons.button(kinds.Ok)
         self.field.textChanged.connect(self._text_changed)
         layout = QVBoxLayout(self)

@@ -7,6 +7,8 @@ from html import escape
 
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QTextBrowser, QVBoxLayout, QWidget
 
+from app.dialog_buttons import dialog_buttons
+
 _WIDTH_CHARACTERS, _HEIGHT_LINES = 66, 30
 ShortcutGroup = tuple[str, Sequence[tuple[str, str]]]
 
@@ -20,8 +22,7 @@ class ShortcutSheet(QDialog):
         text = QTextBrowser()
         text.setAccessibleName("Keyboard shortcuts")
         text.setHtml("".join(_group_html(title, pairs) for title, pairs in groups if pairs))
-        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
-        buttons.rejected.connect(self.reject)
+        buttons = dialog_buttons(self, QDialogButtonBox.StandardButton.Close)
         layout = QVBoxLayout(self)
         layout.addWidget(text)
         layout.addWidget(buttons)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QPoint, QSignalBlocker, Qt, QTimer, Signal
+from PySide6.QtCore import QModelIndex, QPoint, QSignalBlocker, Qt, QTimer, Signal
 from PySide6.QtGui import QContextMenuEvent, QDragMoveEvent, QDropEvent, QKeyEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -137,6 +137,14 @@ class ConversationTree(QTreeWidget):
     def item_of(self, conversation_id: int | None) -> QTreeWidgetItem | None:
         """Its row, if it is shown."""
         return next((i for i in self._conversation_items() if i.data(0, ID) == conversation_id), None)
+
+    def show_current(self, conversation_id: int | None) -> None:
+        """Stand on the row of this conversation, or on none; emits nothing."""
+        if self.current_id != conversation_id and not self.is_renaming:
+            with QSignalBlocker(self):
+                self.setCurrentIndex(QModelIndex())
+                self._select(conversation_id)
+            self.viewport().update()
 
     def _select(self, conversation_id: int | None) -> None:
         item = self.item_of(conversation_id)

@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.composition_guard import CompositionGuard
+from app.dialog_buttons import dialog_buttons
 from app.models.recent_models import RecentModel
 from engine.config import GIB, LoadSettings, format_size
 from engine.hardware.memory import available_bytes
@@ -46,10 +47,8 @@ class LoadDialog(QDialog):
         form.addRow("&Memory for the model", self._ram)
         form.addRow("&Context", self._context)
         kinds = QDialogButtonBox.StandardButton
-        buttons = QDialogButtonBox(kinds.Open | kinds.Cancel)
+        buttons = dialog_buttons(self, kinds.Open | kinds.Cancel)
         buttons.button(kinds.Open).setText("Load")
-        buttons.accepted.connect(self.accept)
-        buttons.rejected.connect(self.reject)
         layout = QVBoxLayout(self)
         layout.addWidget(file)
         layout.addLayout(form)

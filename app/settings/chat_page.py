@@ -10,7 +10,8 @@ from app.history.records import ChatSettings
 from app.settings.choices import ChatChoices
 from app.settings.preset_store import PresetStore
 from app.settings.presets_page import PresetsPage
-from app.settings.setting_levels import PROGRAM_WORDS
+
+_NO_PRESET = "No preset (Emberglass’s own values)"
 
 
 class ChatPage(QWidget):
@@ -42,7 +43,7 @@ class ChatPage(QWidget):
             self.presets.fault.emit(error)
             return
         with QSignalBlocker(self.default):
-            fill_preset_choice(self.default, PROGRAM_WORDS, [(each.id, each.name) for each in presets])
+            fill_preset_choice(self.default, [(each.id, each.name) for each in presets])
             place = self.default.findData(self._choices.default_preset_id)
             # a preset that was deleted is no default any more
             self.default.setCurrentIndex(max(place, 0))
@@ -51,9 +52,9 @@ class ChatPage(QWidget):
         self._choices.set_default_preset_id(self.default.currentData())
 
 
-def fill_preset_choice(box: QComboBox, none_words: str, presets: list[tuple[int, str]]) -> None:
+def fill_preset_choice(box: QComboBox, presets: list[tuple[int, str]]) -> None:
     """Offer no preset, then each; the data is the id or None."""
     box.clear()
-    box.addItem(none_words, None)
+    box.addItem(_NO_PRESET, None)
     for number, name in presets:
         box.addItem(name, number)

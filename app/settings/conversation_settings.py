@@ -14,6 +14,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.dialog_buttons import dialog_buttons
 from app.history.errors import HistoryError
 from app.history.records import ChatSettings
 from app.settings.chat_page import fill_preset_choice
@@ -64,8 +65,7 @@ class ConversationSettings(QDialog):
         area.setFrameShape(QScrollArea.Shape.NoFrame)
         area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         area.setWidget(self.form)
-        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
-        buttons.rejected.connect(self.reject)
+        buttons = dialog_buttons(self, QDialogButtonBox.StandardButton.Close)
         layout = QVBoxLayout(self)
         layout.addWidget(about)
         layout.addLayout(top)
@@ -87,7 +87,7 @@ class ConversationSettings(QDialog):
             return
         self._levels: dict[int | None, ChatSettings] = {each.id: each.settings for each in presets}
         with QSignalBlocker(self.preset):
-            fill_preset_choice(self.preset, PROGRAM_WORDS, [(each.id, each.name) for each in presets])
+            fill_preset_choice(self.preset, [(each.id, each.name) for each in presets])
             place = self.preset.findData(None if chosen is None else chosen.id)
             self.preset.setCurrentIndex(max(place, 0))
         self._show_form(own)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QTabWidget, QVBoxLayout, QWidget
 
+from app.dialog_buttons import dialog_buttons
 from app.settings.appearance_page import AppearancePage
 from app.settings.chat_page import ChatPage
 from app.settings.data_page import DataPage
@@ -26,8 +27,7 @@ class SettingsDialog(QDialog):
         for title, page in (("&Chat", chat), ("&Appearance", appearance), ("&Data", data)):
             self.pages.addTab(page, title)
         chat.presets.fault.connect(self.fault)
-        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
-        buttons.rejected.connect(self.reject)
+        buttons = dialog_buttons(self, QDialogButtonBox.StandardButton.Close)
         layout = QVBoxLayout(self)
         layout.addWidget(self.pages, 1)
         layout.addWidget(buttons)

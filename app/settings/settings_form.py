@@ -15,7 +15,7 @@ from app.settings.setting_words import NUMBER_FIELDS, SYSTEM_PROMPT_WORDS
 
 _PROMPT_LINES = 5
 _PROMPT = "system_prompt"
-_TITLE, _EDITOR, _MARK, _RESET = range(4)
+_TITLE, _EDITOR, _RESET = range(3)
 
 
 class SettingsForm(QWidget):
@@ -68,11 +68,14 @@ class SettingsForm(QWidget):
         reset.clicked.connect(lambda: self._reset(name))
         mark.setAccessibleName(f"{plain}: whether it is changed")
         self.marks[name], self.resets[name] = mark, reset
-        top = Qt.AlignmentFlag.AlignTop
-        for column, widget in ((_TITLE, label), (_EDITOR, editor), (_MARK, mark), (_RESET, reset)):
-            # the editor fills its column, the others stand beside its first line
-            grid.addWidget(widget, row, column, Qt.AlignmentFlag(0) if column == _EDITOR else top)
-        grid.addWidget(explanation, row + 1, _EDITOR, 1, 3)
+        # the editor fills its column, the others stand beside it
+        beside = Qt.AlignmentFlag.AlignTop if editor is self.prompt else Qt.AlignmentFlag.AlignVCenter
+        grid.addWidget(label, row, _TITLE, beside)
+        grid.addWidget(editor, row, _EDITOR)
+        grid.addWidget(reset, row, _RESET, beside)
+        # below the title, where it takes no width from the editor
+        grid.addWidget(mark, row + 1, _TITLE, Qt.AlignmentFlag.AlignTop)
+        grid.addWidget(explanation, row + 1, _EDITOR, 1, 2)
 
     # --- values -------------------------------------------------------------------------------
 
@@ -137,6 +140,7 @@ def _prompt_field() -> QPlainTextEdit:
     field.setAccessibleName("System prompt")
     field.setAccessibleDescription(SYSTEM_PROMPT_WORDS)
     field.setTabChangesFocus(True)
-    field.setMinimumHeight(field.fontMetrics().lineSpacing() * _PROMPT_LINES)
+    margins = 2 * (field.frameWidth() + round(field.document().documentMargin()))
+    field.setFixedHeight(field.fontMetrics().lineSpacing() * _PROMPT_LINES + margins)
     CompositionGuard(field)
     return field

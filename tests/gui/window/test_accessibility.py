@@ -162,11 +162,11 @@ def test_tab_reaches_every_control_of_a_dialog(scene: RunningWindow, name: str) 
 
 
 def test_tab_goes_through_the_chat_from_top_to_bottom(scene: RunningWindow) -> None:
-    """In the order they are read: header, messages, composer, find bar."""
+    """In the order they are read: header, find bar, messages, composer."""
     view, window = scene.window.chat.view, scene.window
     order, ring = [], window.header.nextInFocusChain()
     while ring is not window.header:
         order.append(ring)
         ring = ring.nextInFocusChain()
-    places = [order.index(each) for each in (view.transcript, view.composer, window.find_bar.field)]
+    places = [order.index(each) for each in (window.find_bar.field, view.transcript, view.composer)]
     assert places == sorted(places)

@@ -243,3 +243,13 @@ def test_enter_on_a_row_goes_on_to_the_composer(scene: RunningWindow) -> None:
     rows(scene).setFocus()
     scene.qtbot.keyClick(rows(scene), Qt.Key.Key_Return)
     scene.until(scene.window.chat.view.composer.hasFocus)
+
+
+def test_the_list_stands_on_what_is_opened_from_elsewhere(scene: RunningWindow) -> None:
+    first, second = conversations(scene, "One", "Two")
+    scene.window.chat.open(first)
+    assert rows(scene).current_id == first
+    scene.window.chat.open(second)
+    assert rows(scene).current_id == second
+    scene.window.chat.begin_new()
+    assert rows(scene).current_id is None

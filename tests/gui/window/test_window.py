@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import pytest
 from PySide6.QtGui import QColor, QPalette
-from PySide6.QtWidgets import (
-    QApplication,
-    QMenu,
-    QTextEdit,
-)
+from PySide6.QtWidgets import QApplication, QMenu, QTextEdit, QToolButton
 
 from app.shortcut_sheet import ShortcutSheet
 from app.theme import Scheme, palette_of
@@ -148,3 +144,18 @@ def test_menus_are_all_reachable_by_a_letter(open_window: OpenWindow) -> None:
     assert all("&" in action.text() for action in bar.actions())
     assert all(isinstance(action.menu(), QMenu) for action in bar.actions())
     assert QApplication.activeModalWidget() is None
+
+
+def test_panels_have_titles_of_full_size_and_buttons(open_window: OpenWindow) -> None:
+    scene = open_window()
+    title = scene.window.inspector.titleBarWidget()
+    scene.theme.set_text_percent(200)
+    scene.until(lambda: title.font().pointSizeF() == pytest.approx(scene.window.font().pointSizeF()))
+    buttons = {button.accessibleName(): button for button in title.findChildren(QToolButton)}
+    buttons["Detach or attach the panel “Inspector”"].click()
+    assert scene.window.inspector.isFloating()
+    buttons["Detach or attach the panel “Inspector”"].click()
+    assert not scene.window.inspector.isFloating()
+    buttons["Hide the panel “Inspector”"].click()
+    assert not scene.window.inspector.isVisible()
+    scene.theme.set_text_percent(100)
