@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import QSettings, QTimer, Signal
+from PySide6.QtCore import QSettings, Signal
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QResizeEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
@@ -16,7 +16,7 @@ from app.chat.composer_panel import ComposerPanel
 from app.chat.context_watch import ContextWatch
 from app.chat.drafts import Drafts
 from app.chat.message_actions import MessageActions
-from app.chat.outgoing import Outgoing, outgoing_of
+from app.chat.outgoing import Outgoing
 from app.chat.overflow import Overflow
 from app.chat.prompt_messages import prompt_messages
 from app.chat.queue_panel import QueuePanel
@@ -24,6 +24,7 @@ from app.chat.run_settings import run_settings
 from app.chat.sending import Sending
 from app.chat.shown_branch import ShownBranch
 from app.chat.transcript import Transcript
+from app.chat.writing import Writing
 from app.history.errors import HistoryError
 from app.history.records import COMPLETE, LEAF, ChatSettings, Message
 from app.history.store import HistoryStore
@@ -33,7 +34,6 @@ from engine.errors import EngineError
 SEND_WITH_CTRL = "composer/send_with_ctrl"
 _NO_MODEL = "No model is loaded. Open one with Ctrl+O to get an answer."
 _TOO_LONG = "The conversation doesn’t fit the context window."
-_DRAFT_SAVE_MS = 800
 
 
 class ConversationView(QWidget):
@@ -55,17 +55,15 @@ class ConversationView(QWidget):
         self._store = store
         self._answering = answering
         self._settings = settings
-        self._drafts = Drafts(store)
-        self._edited: Message | None = None
-        self._left_edits: dict[int, tuple[Message, Outgoing]] = {}
+        drafts = Drafts(store)
         self.transcript, self.activity, self.queue = Transcript(), ActivityBar(), QueuePanel()
         self.panel = ComposerPanel(self._sends_with_ctrl)
-        self.sending = Sending(store, answering, self._drafts)
+        self.sending = Sending(store, answering, drafts)
         self.overflow = Overflow(store, answering, self.sending, settings, self)
         self.branch = ShownBranch(store, answering, self.sending, self.transcript)
         self.message_actions = MessageActions(store, answering, self.branch, self)
+        self.writing = Writing(drafts, self.panel, self.branch)
         self.context = ContextWatch(self.panel.meter, answering.counter, self._prompt)
-        self._draft_timer = QTimer(self, singleShot=True, interval=_DRAFT_SAVE_MS)
         self.setAcceptDrops(True)
         self._build_layout()
         self._connect()
@@ -95,23 +93,21 @@ class ConversationView(QWidget):
 
     def _connect(self) -> None:
         self.panel.submitted.connect(self.send)
-        self.panel.changed.connect(self._outgoing_changed)
+        self.panel.changed.connect(self.context.touch)
         self.panel.attached.connect(lambda each: self.context.price(each, self.panel.attachments))
-        self.panel.edit_cancelled.connect(self.cancel_edit)
-        self._draft_timer.timeout.connect(self.keep_draft)
         self.activity.stop_wanted.connect(self.stop)
         self.queue.remove_wanted.connect(lambda index: self._take_queued(index, is_edited=False))
         self.queue.edit_wanted.connect(lambda index: self._take_queued(index, is_edited=True))
         self.queue.resume_wanted.connect(self._resume_queue)
         self.message_actions.changed.connect(self._branch_changed)
-        self.message_actions.edit_wanted.connect(self.begin_edit)
+        self.message_actions.edit_wanted.connect(self.writing.begin_edit)
         self.message_actions.said.connect(self.panel.say)
         self.branch.changed.connect(self._branch_moved_on)
         self.sending.queue_changed.connect(self._progressed)
         self.overflow.given_back.connect(self._given_back)
         self.overflow.moved.connect(self.moved)
         self.overflow.remembered.connect(self._say_remembered)
-        for part in (self.branch, self.message_actions, self.sending, self.overflow):
+        for part in (self.branch, self.writing, self.message_actions, self.sending, self.overflow):
             part.fault.connect(self.fault)
         self._answering.progressed.connect(self._progressed)
         self._answering.too_long.connect(self._too_long)
@@ -131,17 +127,13 @@ class ConversationView(QWidget):
 
     def show_conversation(self, conversation_id: int | None) -> None:
         """Switch; drafts, queues and running answers stay with their conversations."""
-        self.keep_draft()
-        if self._edited is not None:
-            self._left_edits[self._edited.conversation_id] = self._edited, self.panel.outgoing
+        self.writing.leave()
         self._show(conversation_id)
 
     def _show(self, conversation_id: int | None) -> None:
-        self._end_edit()
         self.panel.dismiss_notice()
         self.branch.show(conversation_id)
-        self.panel.show_outgoing(self._draft())
-        self._go_on_editing()
+        self.writing.show()
         self.show_activity()
         self.overflow.conversation_shown(self.conversation_id)
 
@@ -170,12 +162,12 @@ class ConversationView(QWidget):
 
     def send(self) -> None:
         """Save what is in the composer and have it answered, now or in its turn; it stays if saving fails."""
-        outgoing, edited = self.panel.outgoing, self._edited
+        outgoing, edited = self.panel.outgoing, self.writing.edited
         if outgoing.is_blank:
             return
         if edited is not None:
             if self.sending.send_edited(edited, outgoing):
-                self.cancel_edit()
+                self.writing.cancel_edit()
             return
         if self.conversation_id is None and not self._begin_conversation(outgoing):
             return
@@ -183,13 +175,13 @@ class ConversationView(QWidget):
         if self.conversation_id is not None and self.sending.send(self.conversation_id, outgoing):
             self.panel.dismiss_notice()
             self.panel.show_outgoing(Outgoing())
-            self.keep_draft()
+            self.writing.keep()
             self.changed.emit()
 
     def _begin_conversation(self, outgoing: Outgoing) -> bool:
         self.branch.conversation_id = self.sending.begin_conversation(outgoing)
         if self.conversation_id is not None:
-            self._put_draft(None, Outgoing())
+            self.writing.put(None, Outgoing())
         return self.conversation_id is not None
 
     def stop(self) -> None:
@@ -215,65 +207,11 @@ class ConversationView(QWidget):
             self._branch_changed()
             self.panel.give_back(outgoing)
 
-    # --- editing an earlier message -----------------------------------------------------------
-
-    def begin_edit(self, message: Message) -> None:
-        """Put a user's message into the composer; the draft waits in the store."""
-        self.keep_draft()
-        self._edited = message
-        self.panel.show_editing(True)
-        self.panel.show_outgoing(outgoing_of(message))
-        self.composer.setFocus()
-
-    def _go_on_editing(self) -> None:
-        """An edit that was left for another conversation, if its message is still there."""
-        edit = self._left_edits.pop(self.conversation_id or 0, None)
-        if edit is not None and any(each.id == edit[0].id for each in self.branch.messages()):
-            self.begin_edit(edit[0])
-            self.panel.show_outgoing(edit[1])
-
-    def cancel_edit(self) -> None:
-        """Back to the draft."""
-        self._end_edit()
-        self.panel.show_outgoing(self._draft())
-        self.composer.setFocus()
-
-    def _end_edit(self) -> None:
-        self._edited = None
-        self.panel.show_editing(False)
-
-    # --- drafts and figures -------------------------------------------------------------------
-
-    def keep_draft(self) -> None:
-        """Save what is being written; while a message is edited, the draft is what was there before."""
-        self._draft_timer.stop()
-        if self._edited is None:
-            self._put_draft(self.conversation_id, self.panel.outgoing)
-
-    def _put_draft(self, conversation_id: int | None, outgoing: Outgoing) -> None:
-        try:
-            self._drafts.put_outgoing(conversation_id, outgoing)
-        except HistoryError as error:
-            self.fault.emit(error)
-
-    def _draft(self) -> Outgoing:
-        try:
-            return self._drafts.draft(self.conversation_id).outgoing
-        except HistoryError as error:
-            self.fault.emit(error)
-            return Outgoing()
-
-    def _outgoing_changed(self) -> None:
-        self.context.touch()
-        if self._edited is None:
-            self._draft_timer.start()
+    # --- figures ------------------------------------------------------------------------------
 
     def _prompt(self) -> list[ChatMessage]:
         """What would be sent now; empty without a model or in an empty conversation without a text."""
-        outgoing, messages = self.panel.outgoing, self.branch.messages()
-        if self._edited is not None:
-            ids = [each.id for each in messages]
-            messages = messages[: ids.index(self._edited.id)] if self._edited.id in ids else messages
+        outgoing, messages = self.panel.outgoing, self.writing.messages_before()
         is_nothing = outgoing.is_blank and not messages
         if is_nothing or not self._answering.has_model:
             return []
@@ -302,8 +240,7 @@ class ConversationView(QWidget):
 
     def _branch_changed(self) -> None:
         """Messages came, went or gave way to other versions."""
-        if self._edited is not None and all(each.id != self._edited.id for each in self.branch.messages()):
-            self.cancel_edit()
+        self.writing.check_edit()
         self.branch.refresh()
         self.show_activity()
         self.context.touch()
@@ -341,7 +278,7 @@ class ConversationView(QWidget):
 
     def finish(self) -> None:
         """The program ends."""
-        self.keep_draft()
+        self.writing.keep()
         self.context.stop()
 
     def copy_last_answer(self) -> None:
