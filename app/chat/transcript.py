@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from PySide6.QtCore import QEvent, QMimeData, QPoint, QRectF, Qt, QUrl, Signal
+from PySide6.QtCore import QMimeData, QPoint, QRectF, Qt, QUrl, Signal
 from PySide6.QtGui import (
     QContextMenuEvent,
     QDesktopServices,
@@ -13,17 +13,16 @@ from PySide6.QtGui import (
     QKeySequence,
     QPainter,
     QPaintEvent,
-    QResizeEvent,
     QTextCursor,
 )
-from PySide6.QtWidgets import QMenu, QPushButton, QTextBrowser, QWidget
+from PySide6.QtWidgets import QMenu, QTextBrowser, QWidget
 
 from app.chat.answer_body import FOLD
 from app.chat.block_pen import SCHEME, own_link
 from app.chat.code_block import COPY_CODE, WRAP_CODE
+from app.chat.following_browser import FollowingBrowser
 from app.chat.formula_pictures import FormulaPictures
 from app.chat.message_links import AGAIN, CONTINUE, COPY, DELETE, DETAILS, EDIT, VERSION
-from app.chat.reading_place import ReadingPlace
 from app.chat.selected_text import selected_text
 from app.chat.transcript_backdrop import paint_backdrop
 from app.chat.transcript_document import TranscriptDocument
@@ -36,11 +35,10 @@ _LEAST_MARGIN = 24
 # What is written at once when a conversation opens; a link shows more. Keeps the window answering.
 _FIRST_CHARACTERS = 40_000
 _FIRST_MESSAGES = 40
-_AT_END_PIXELS = 8
 _CENTRED = int(Qt.AlignmentFlag.AlignCenter) | int(Qt.TextFlag.TextWordWrap)
 
 
-class Transcript(QTextBrowser):
+class Transcript(FollowingBrowser):
     """Shows messages; GUI thread.
 
     The signals of the links under a message carry its id; `again_wanted` may also carry that of a user's
@@ -55,11 +53,6 @@ class Transcript(QTextBrowser):
     details_wanted = Signal(int)
     version_wanted = Signal(int)
     colours_changed = Signal()
-    following_changed = Signal(bool)
-
-    # events come before the constructor is done
-    _is_following = True
-    _is_placed = False
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -67,8 +60,6 @@ class Transcript(QTextBrowser):
         self.setOpenLinks(False)
         self.setUndoRedoEnabled(False)
         self.setFrameShape(QTextBrowser.Shape.NoFrame)
-        # coming and going, it would have everything laid out twice
-        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
         self.anchorClicked.connect(self._follow_link)
         self._pictures = FormulaPictures(self)
         self._writer = TranscriptDocument(self.document(), self._pictures, self)
@@ -86,13 +77,6 @@ class Transcript(QTextBrowser):
         }
         self._shown_limit = 1
         self._empty_hint = ""
-        self._jump = QPushButton("↓ Jump to latest", self)
-        self._jump.setAutoDefault(False)
-        self._jump.hide()
-        self._jump.clicked.connect(self.jump_to_end)
-        bar = self.verticalScrollBar()
-        bar.rangeChanged.connect(self._range_changed)
-        bar.valueChanged.connect(self._value_changed)
 
     # --- content ------------------------------------------------------------------------------
 
@@ -104,7 +88,7 @@ class Transcript(QTextBrowser):
         self._shown_limit, self._empty_hint = 1, empty_hint
         self._writer.folds.opened.clear()
         self._writer.folds.closed.clear()
-        self._is_following = True
+        self._set_following(True)
         self._write_all(live)
         self.jump_to_end()
 
@@ -113,19 +97,6 @@ class Transcript(QTextBrowser):
         self._messages = list(messages)
         self.keep_place(lambda: self._write_all(live))
 
-    def keep_place(self, change: Callable[[], None]) -> None:
-        """What stands at the top stays there, unless the end is followed."""
-        if self._is_placed:
-            change()
-            return
-        place = None if self._is_following else ReadingPlace.of(self)
-        self._is_placed = place is not None
-        change()
-        if place is not None:
-            place.go_back(self)
-            self._is_placed = False
-            self._set_following(False)
-
     def add_message(self, message: Message, is_live: bool = False) -> None:
         """Append a message; a live answer then takes `append_text` and `end_answer`."""
         self._messages.append(message)
@@ -133,44 +104,14 @@ class Transcript(QTextBrowser):
 
     def append_text(self, text: str) -> None:
         """More of the live answer."""
-        self._keep_selection(lambda: self._writer.append_text(text))
+        self.keep_selection(lambda: self._writer.append_text(text))
 
     def end_answer(self, message: Message) -> None:
         """The live answer ended as `message` says."""
         self._messages = [message if each.id == message.id else each for each in self._messages]
         self._live_id = None
         is_last = self._messages[-1:] == [message]
-        self._keep_selection(lambda: self._writer.end_answer(message, is_last))
-
-    def _keep_selection(self, change: Callable[[], None]) -> None:
-        """A selection that ends where new text is put does not grow with it."""
-        before = self.textCursor()
-        if not before.hasSelection():
-            change()
-            return
-        anchor, position, first_changes = before.anchor(), before.position(), []
-        watch = self.document().contentsChange.connect(lambda first, *_lengths: first_changes.append(first))
-        change()
-        self.document().contentsChange.disconnect(watch)
-        after, unchanged = self.textCursor(), min(first_changes, default=0)
-        anchor = anchor if anchor <= unchanged else after.anchor()
-        position = position if position <= unchanged else after.position()
-        if (anchor, position) != (after.anchor(), after.position()):
-            after.setPosition(anchor)
-            after.setPosition(position, QTextCursor.MoveMode.KeepAnchor)
-            self._set_selection(after)
-
-    def _set_selection(self, cursor: QTextCursor) -> None:
-        """Without scrolling to it."""
-        place, was_placed, self._is_placed = self.verticalScrollBar().value(), self._is_placed, True
-        self.setTextCursor(cursor)
-        self.verticalScrollBar().setValue(place)
-        self._is_placed = was_placed
-
-    @property
-    def is_following(self) -> bool:
-        """Whether the view stays at the end as text arrives."""
-        return self._is_following
+        self.keep_selection(lambda: self._writer.end_answer(message, is_last))
 
     def _write_all(self, live: Message | None) -> None:
         self._live_id = None
@@ -305,49 +246,13 @@ class Transcript(QTextBrowser):
         menu.aboutToHide.connect(menu.deleteLater)
         menu.popup(event.globalPos())
 
-    # --- scrolling ----------------------------------------------------------------------------
-
-    def jump_to_end(self) -> None:
-        """Show the latest text and follow it."""
-        self._set_following(True)
-        bar = self.verticalScrollBar()
-        bar.setValue(bar.maximum())
-
-    def _range_changed(self, _least: int, most: int) -> None:
-        is_selecting = bool(QGuiApplication.mouseButtons()) and self.textCursor().hasSelection()
-        if self._is_following and not is_selecting:
-            self.verticalScrollBar().setValue(most)
-        self._place_jump()
-
-    def _value_changed(self, value: int) -> None:
-        if self._is_placed:
-            return
-        self._set_following(value >= self.verticalScrollBar().maximum() - _AT_END_PIXELS)
-
-    def _set_following(self, is_following: bool) -> None:
-        if is_following != self._is_following:
-            self._is_following = is_following
-            self.following_changed.emit(is_following)
-        self._place_jump()
-
-    def _place_jump(self) -> None:
-        if self._is_following and self._jump.hasFocus():
-            self.setFocus()  # hiding it would move the focus, and the view with it, to the first link
-        self._jump.setVisible(not self._is_following)
-        self._jump.adjustSize()
-        area = self.viewport().geometry()
-        self._jump.move(area.center().x() - self._jump.width() // 2, area.bottom() - self._jump.height() - 8)
-        self._jump.raise_()
-
     # --- look ---------------------------------------------------------------------------------
 
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        self.keep_place(lambda: self._resize(event))
-        self._place_jump()
-
-    def _resize(self, event: QResizeEvent) -> None:
+    def prepare_width(self) -> None:
         self._fit_margins()
-        super().resizeEvent(event)
+
+    def look_changed(self) -> None:
+        self.colours_changed.emit()
 
     def _fit_margins(self) -> None:
         """Lines stay readable in a wide window."""
@@ -360,16 +265,6 @@ class Transcript(QTextBrowser):
             frame_format.setRightMargin(margin)
             frame_format.setBottomMargin(_LEAST_MARGIN)
             frame.setFrameFormat(frame_format)
-
-    def changeEvent(self, event: QEvent) -> None:
-        if event.type() in (QEvent.Type.PaletteChange, QEvent.Type.FontChange):
-            self.keep_place(lambda: self._change_look(event))
-        else:
-            super().changeEvent(event)
-
-    def _change_look(self, event: QEvent) -> None:
-        super().changeEvent(event)
-        self.colours_changed.emit()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         self._paint_backdrop(event)
