@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 
 from engine.errors import UsageError
@@ -46,12 +47,21 @@ def usable_cores() -> int:
     return os.cpu_count() or 1
 
 
+class Routing(StrEnum):
+    """Which experts a token may use: all, or from rank 1 on only those in the resident pool."""
+
+    EXACT = "exact"
+    RESIDENT = "resident"
+
+
 @dataclass(frozen=True, slots=True)
 class LoadSettings:
     """What to load and how much memory it may take.
 
     `ram_budget_bytes` caps the resident memory of the process (None: chosen from available memory).
     `unit_tokens` is the number of tokens that pass a layer together in prefill (None: automatic).
+    `pool_per_layer`: experts of each layer that keep a slot (None: automatic; 20 with resident routing).
+    `is_pool_fixed`: with resident routing, pools don't learn from what is said.
     `trace_path`: record which experts are asked for, and write that there when the model is freed.
     `slots_per_class` overrides the slot count of every slot class (tests, benches).
     """
@@ -65,9 +75,16 @@ class LoadSettings:
     slots_per_class: int | None = None
     reader_threads: int = 4
     trace_path: Path | None = None
+    routing: Routing = Routing.EXACT
+    pool_per_layer: int | None = None
+    is_pool_fixed: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("ram_budget_bytes", "context_tokens", "unit_tokens", "threads", "slots_per_class"):
+        names = (
+            "ram_budget_bytes", "context_tokens", "unit_tokens", "threads", "slots_per_class",
+            "pool_per_layer",
+        )  # fmt: skip
+        for name in names:
             value = getattr(self, name)
             if value is not None and value <= 0:
                 raise UsageError(f"{name} must be above 0, not {value}.", "Leave it out for automatic.")

@@ -143,8 +143,9 @@ class Counters:
 
     An expert request is one distinct expert that a layer needs for one unit; it is a miss if its bytes were
     neither in a slot nor on their way, and it was streamed if reading began before the layer asked.
-    `bytes_by_reason`: keys "dense", "miss", "stream". `disk_busy_ns`: time with at least one read in
-    flight; `disk_wait_ns`: time the engine thread stood still for reads.
+    `bytes_by_reason`: keys "dense", "miss", "stream", "promote". `disk_busy_ns`: time with at least one read
+    in flight; `disk_wait_ns`: time the engine thread stood still for reads. `ranks_routed` up to
+    `gate_mass_used` count with resident routing only, see placement.routing_policy.RoutingCost.
     """
 
     prefill_tokens: int = 0
@@ -164,6 +165,10 @@ class Counters:
     evictions: int = 0
     passes: int = 0
     read_errors: int = 0
+    ranks_routed: int = 0
+    ranks_replaced: int = 0
+    gate_mass_wanted: float = 0.0
+    gate_mass_used: float = 0.0
 
     @property
     def disk_wait_ns(self) -> int:

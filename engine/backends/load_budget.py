@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.config import MIB, LoadSettings, format_size
+from engine.config import MIB, LoadSettings, Routing, format_size
 from engine.errors import BudgetError
 from engine.gguf.expert_layout import ExpertLayout
 from engine.gguf.facts import ModelFacts
@@ -14,6 +14,7 @@ from engine.placement.placement_plan import (
     PlacementPlan,
     PlacementRequest,
     SlotClassSpec,
+    least_slots,
     plan_placement,
 )
 
@@ -62,21 +63,31 @@ class LoadBudget:
     ) -> PlacementPlan:
         """Slots for what is left beside a context of `context_bytes`; a BudgetError names the least need."""
         left = self.left_for_slots_bytes(context_bytes)
-        least = sum(min(self.top_k, spec.n_expert) * spec.slot_bytes for spec in classes)
-        if left < least and settings.slots_per_class is None:
-            need = format_size(self.budget_bytes + least - left)
-            raise BudgetError(
-                f"A memory budget of {format_size(self.budget_bytes)} is too small for this model: it needs "
-                f"at least {need} ({format_size(self.dense_bytes)} dense weights, "
-                f"{format_size(context_bytes)} context of {self.context_tokens} tokens, "
-                f"{format_size(self.program_bytes)} program, {format_size(least)} experts of one token).",
-                "Raise the budget (--ram), or choose a smaller context (--ctx).",
-            )
         request = PlacementRequest(
-            classes, self.top_k, left, settings.unit_tokens, settings.slots_per_class,
+            classes,
+            self.top_k,
+            left,
+            settings.unit_tokens,
+            settings.slots_per_class,
             min(AUTO_UNITS[0], self.context_tokens),
-        )  # fmt: skip
+            settings.pool_per_layer,
+            settings.routing is Routing.RESIDENT,
+        )
+        least = sum(least_slots(request, spec) * spec.slot_bytes for spec in classes)
+        if left < least and settings.slots_per_class is None:
+            raise self._too_small(request, least, context_bytes)
         return plan_placement(request)
+
+    def _too_small(self, request: PlacementRequest, least: int, context_bytes: int) -> BudgetError:
+        need = format_size(self.budget_bytes + least - request.slots_budget_bytes)
+        experts = "least pools" if request.is_resident else "experts of one token"
+        return BudgetError(
+            f"A memory budget of {format_size(self.budget_bytes)} is too small for this model: it needs "
+            f"at least {need} ({format_size(self.dense_bytes)} dense weights, "
+            f"{format_size(context_bytes)} context of {self.context_tokens} tokens, "
+            f"{format_size(self.program_bytes)} program, {format_size(least)} {experts}).",
+            "Raise the budget (--ram), or choose a smaller context (--ctx).",
+        )
 
     def left_for_slots_bytes(self, context_bytes: int) -> int:
         """Budget minus everything that is not a slot; may be negative."""

@@ -54,6 +54,10 @@ class Loaded:
             evictions=sum(slot_class.table.evictions for slot_class in self.classes),
             passes=statistics.passes,
             read_errors=errors,
+            ranks_routed=statistics.routing_cost.ranks,
+            ranks_replaced=statistics.routing_cost.replaced,
+            gate_mass_wanted=statistics.routing_cost.gate_mass_wanted,
+            gate_mass_used=statistics.routing_cost.gate_mass_used,
         )
 
     def experts(self) -> ExpertsSampled | None:

@@ -11,7 +11,7 @@ from engine.backends.base import CancelToken, LoadReport, LoadResult
 from engine.backends.load_budget import LoadBudget
 from engine.backends.loaded import Loaded
 from engine.backends.model_info import describe
-from engine.config import LoadSettings, usable_cores
+from engine.config import LoadSettings, Routing, usable_cores
 from engine.errors import Cancelled, UnsupportedModelError
 from engine.events import LoadPhase
 from engine.gguf.expert_layout import ExpertLayout, LayerExperts, expert_layout
@@ -28,10 +28,12 @@ from engine.offload.expert_pipeline import ExpertPipeline, LayerSlots, SlotClass
 from engine.offload.graph_probe import GraphProbe
 from engine.offload.pass_statistics import PassStatistics
 from engine.offload.reader_pool import ReaderPool
+from engine.offload.resident_routing import ResidentRouting, ranking_node
 from engine.offload.slot_arena import SlotArena, slot_bytes
 from engine.offload.slot_populator import SlotPopulator
 from engine.offload.weight_files import WeightFiles
 from engine.placement.placement_plan import ClassPlan, PlacementPlan, SlotClassSpec
+from engine.placement.resident_pools import PoolShape, ResidentPools
 from engine.placement.routing_trace import RoutingRecorder
 from engine.placement.slot_table import SlotTable
 from engine.placement.streaming import UseForecast
@@ -96,8 +98,11 @@ class _Loader:
             pipeline.attach(
                 layer_slots, statistics, lambda: context.set_abort_flag(c.addressof(_RAISED_FLAG))
             )
+            pipeline.resident = self._resident(layer_slots)
             self._probe(pipeline, model, context, layer_slots)
             self._record(pipeline, layers)
+            if pipeline.resident is not None:
+                pipeline.load_members(self._cancel.check, self._report_pools)
             self._stack.callback(SlotPopulator([c.arena for c in slot_classes]).close)
         info = describe(
             self._settings, self._facts, budget, plan, context.context_tokens, context_bytes, files.is_direct
@@ -114,6 +119,16 @@ class _Loader:
             statistics,
             self._stack.pop_all(),
         )
+
+    def _resident(self, layers: list[LayerSlots]) -> ResidentRouting | None:
+        if self._settings.routing is not Routing.RESIDENT:
+            return None
+        shapes = [PoolShape(layer.experts.n_expert, layer.slot_class.plan.decode_pool) for layer in layers]
+        pools = ResidentPools(shapes, is_fixed=self._settings.is_pool_fixed)
+        return ResidentRouting([layer.experts.layer for layer in layers], self._layout.top_k, pools)
+
+    def _report_pools(self, done: int, total: int) -> None:
+        self._enter(LoadPhase.SLOTS, done, total)
 
     def _record(self, pipeline: ExpertPipeline, layers: tuple[LayerExperts, ...]) -> None:
         """Record the routing from here on, if that is wanted; written when the model is freed."""
@@ -198,7 +213,12 @@ class _Loader:
             for t in (*layer.experts.weights, *layer.experts.biases)
         }
         nodes = {routing_node(layer.experts.layer): layer.experts.layer for layer in layers}
-        pipeline.probe = GraphProbe(users, nodes)
+        rankings = (
+            {}
+            if pipeline.resident is None
+            else {ranking_node(layer.experts.layer): layer.experts.layer for layer in layers}
+        )
+        pipeline.probe = GraphProbe(users, nodes, rankings)
         context.set_abort_flag(c.addressof(_RAISED_FLAG))
         with suppress(Cancelled):  # the raised flag, before anything of a layer is computed
             context.decode([0], 0, True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from engine.config import parse_size_bytes
+from engine.config import Routing, parse_size_bytes
 from engine.errors import UsageError
 
 
@@ -62,15 +62,31 @@ def add_loading(parser: argparse.ArgumentParser) -> None:
 
 
 def add_routing(parser: argparse.ArgumentParser) -> None:
-    """The routing policy; so far there is one."""
+    """The routing policy and the size of the pools."""
     parser.add_argument(
-        "--routing", type=_routing, default="exact", metavar="exact", help="every rank from all experts"
+        "--routing",
+        type=_routing,
+        default=Routing.EXACT,
+        metavar="exact|resident",
+        help="exact: as the model says (default); resident: only a token's first expert may come from disk, "
+        "which is faster and can change answers",
+    )
+    parser.add_argument(
+        "--slots",
+        type=positive,
+        metavar="N",
+        help="experts of each layer that keep a slot (automatic; 20 with resident routing)",
+    )
+    parser.add_argument(
+        "--pool",
+        choices=("learn", "fixed"),
+        default="learn",
+        help="with resident routing: let pools learn from what is said (default), or leave them",
     )
 
 
-def _routing(text: str) -> str:
-    if text == "resident":
-        raise argparse.ArgumentTypeError("resident routing is not available in this version; use exact")
-    if text != "exact":
-        raise argparse.ArgumentTypeError(f"“{text}” is not a routing policy; use exact")
-    return text
+def _routing(text: str) -> Routing:
+    try:
+        return Routing(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"“{text}” is not a routing policy; use exact or resident") from None

@@ -158,6 +158,9 @@ class Bench:
             budget_bytes=self._budget_bytes(),
             unit_tokens=unit,
             is_prefetch_on=not arguments.no_prefetch,
+            routing=arguments.routing,
+            pool_per_layer=arguments.slots,
+            is_pool_fixed=arguments.pool == "fixed",
         )
 
     def _budget_bytes(self) -> int | None:

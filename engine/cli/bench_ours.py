@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from engine.backends.base import CancelToken
 from engine.backends.llama_cpp import LlamaCppBackend
 from engine.cli.bench_records import BenchTask, PassCosts
-from engine.config import LoadSettings
+from engine.config import LoadSettings, Routing
 
 
 class BenchSide:
@@ -26,6 +26,9 @@ class BenchSide:
             unit_tokens=task.unit_tokens,
             threads=task.threads,
             is_prefetch_on=task.is_prefetch_on,
+            routing=Routing(task.routing),
+            pool_per_layer=task.pool_per_layer,
+            is_pool_fixed=task.is_pool_fixed,
         )
         info = self._backend.load(settings, lambda _: None, self._token).info
         self.unit_tokens, self.expert_bytes = info.unit_tokens, info.expert_bytes

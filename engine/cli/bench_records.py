@@ -27,6 +27,9 @@ class BenchTask:
     budget_bytes: int | None = None
     unit_tokens: int | None = None
     is_prefetch_on: bool = True
+    routing: str = "exact"
+    pool_per_layer: int | None = None
+    is_pool_fixed: bool = False
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))

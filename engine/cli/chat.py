@@ -93,6 +93,9 @@ def settings_of(arguments: argparse.Namespace) -> LoadSettings:
         plain,
         unit_tokens=arguments.unit,
         trace_path=arguments.trace,
+        routing=arguments.routing,
+        pool_per_layer=arguments.slots,
+        is_pool_fixed=arguments.pool == "fixed",
         threads=arguments.threads,
         is_prefetch_on=not arguments.no_prefetch,
     )

@@ -82,6 +82,13 @@ def int32_rows(tensor: int) -> NDArray[np.int32]:
     return np.ndarray((rows, columns), np.int32, memory, 0, (row_stride, 4))  # type: ignore[arg-type]
 
 
+def float32_rows(tensor: int, rows: int) -> NDArray[np.float32]:
+    """View, shape (rows, elements per row), of a contiguous host float32 tensor."""
+    elements = int(np.prod(shape_of(tensor)))
+    memory = (c.c_float * elements).from_address(data_of(tensor))
+    return np.ctypeslib.as_array(memory).reshape(rows, -1)
+
+
 @dataclass(frozen=True, slots=True)
 class SlotView:
     """How an expert tensor sees its arena: slot s is at `data + s * stride_bytes`."""

@@ -21,6 +21,7 @@ from engine.offload.graph_probe import GraphProbe
 from engine.offload.pass_statistics import PassStatistics
 from engine.offload.read_job import ReadJob, ReadReason
 from engine.offload.reader_pool import ReaderPool
+from engine.offload.resident_routing import ResidentRouting
 from engine.offload.slot_arena import SlotArena
 from engine.placement.placement_plan import ClassPlan
 from engine.placement.routing_trace import RoutingRecorder
@@ -61,9 +62,13 @@ def routing_node(layer: int) -> bytes:
 
 
 class ExpertPipeline:
-    """Exact routing through slots; `on_fault`, given with the layers, must make the running graph stop."""
+    """Routing through slots; `on_fault`, given with the layers, must make the running graph stop.
+
+    Exact unless `resident` is set.
+    """
 
     def __init__(self, readers: ReaderPool, is_prefetch_on: bool) -> None:
+        self.resident: ResidentRouting | None = None  # set before the first pass
         self.error: BaseException | None = None
         self.on_layer: Callable[[int, int], None] | None = None
         self.recorder: RoutingRecorder | None = None  # set before the first pass to record
@@ -77,7 +82,8 @@ class ExpertPipeline:
         self._statistics = PassStatistics(0, 0)
         self._on_fault: Callable[[], None] = lambda: None
         self._check: Callable[[], None] = lambda: None
-        self._is_prefill = self._is_watching = False
+        self._is_prefill = self._is_watching = self._is_election_due = False
+        self._has_all_members = False
         self._n_tokens = 0
 
     def attach(
@@ -94,16 +100,22 @@ class ExpertPipeline:
         assert probe is not None, "a probe pass came before"
         probe.check(architecture)
         self._routing_operation = probe.routing_operation
+        if self.resident is not None:
+            probe.check_rankings(architecture)
+            self.resident.operation = probe.ranking_operation
 
     # --- passes (engine thread, outside the graph) ----------------------------------------------
 
     def begin_pass(self, n_tokens: int, is_prefill: bool, check: Callable[[], None]) -> None:
         """Before a decode call; `check` raises to stop while waiting for the disk."""
-        if is_prefill != self._is_prefill:
-            self._promote(is_prefill)
         self.error, self._check = None, check
+        if self.resident is not None:
+            self._elect_if_due(is_prefill, n_tokens)
+        elif is_prefill != self._is_prefill:
+            self._promote(is_prefill)
         self._n_tokens, self._is_prefill = n_tokens, is_prefill
-        self._is_watching = n_tokens == 1 and not is_prefill and self.recorder is None
+        is_plain = self.recorder is None and self.resident is None
+        self._is_watching = n_tokens == 1 and not is_prefill and is_plain
 
     def end_pass(self) -> None:
         """After a decode call, failed or not: account for it; after a failure no read is in flight."""
@@ -111,8 +123,63 @@ class ExpertPipeline:
             self._readers.drop_queued()
             for slot_class in self._classes:
                 self._settle_all(slot_class)
-        if self._statistics.end_pass():
+        is_due = self._statistics.end_pass()
+        if self.resident is not None:
+            self._is_election_due = self._is_prefill or is_due
+        elif is_due:
             self._promote(self._is_prefill)
+
+    def _elect_if_due(self, is_prefill: bool, n_tokens: int) -> None:
+        """Pools change between passes only, and a prompt is one pass however many units it has."""
+        assert self.resident is not None
+        if self._is_election_due and not is_prefill:
+            self._is_election_due = False
+            self._has_all_members &= not self.resident.pools.elect()
+        if not self._has_all_members:
+            self.load_members(self._check)
+        self.resident.pools.count_tokens(n_tokens)
+
+    def load_members(
+        self, check: Callable[[], None], on_layer: Callable[[int, int], None] | None = None
+    ) -> None:
+        """Bring every member of the resident pools into a slot; outside passes.
+
+        `on_layer(done, layers)` after each; `check` raises to stop. Raises DiskReadError.
+        """
+        assert self.resident is not None
+        self._has_all_members = False  # until it is so: after a fault the next pass tries again
+        members = self.resident.pools.members
+        for layer in self._layers:  # nobody who stays may give way to one who comes
+            table = layer.slot_class.table
+            stays = members[layer.index, : table.n_expert] & (table.table[layer.row] >= 0)
+            table.set_pool(layer.row, np.flatnonzero(stays))
+        for layer in self._layers:
+            self._load_pool(
+                layer, np.flatnonzero(members[layer.index, : layer.slot_class.table.n_expert]), check
+            )
+            if on_layer is not None:
+                on_layer(layer.index + 1, len(self._layers))
+        self._has_all_members = True
+
+    def _load_pool(self, layer: LayerSlots, experts: Ids, check: Callable[[], None]) -> None:
+        slot_class, row = layer.slot_class, layer.row
+        missing = experts[slot_class.table.table[row, experts] < 0]
+        if len(missing):
+            moves = slot_class.table.prepare(row, missing, is_prefill=False)
+            assert moves is not None, "the plan has slots for all pools"
+            self._start(layer, moves.missing, moves.slots, ReadReason.PROMOTE)
+            keys = [(row, int(expert)) for expert in moves.missing]
+            jobs = [slot_class.jobs[key] for key in keys]
+            try:
+                self._readers.wait(jobs, check)
+            finally:
+                if not all(job.is_done for job in jobs):
+                    self._readers.drop_queued()
+                self._settle(slot_class, row, keys)
+            for job in jobs:
+                if job.error is not None:
+                    raise job.error
+        slot_class.table.set_pool(row, experts)
 
     def _promote(self, is_prefill: bool) -> None:
         for slot_class in self._classes:
@@ -127,12 +194,18 @@ class ExpertPipeline:
         if is_asking:  # for every node of every pass: the operation rules out nearly all of them
             if WORDS[(node + OP) >> 2] == self._routing_operation:
                 return tensor.name_of(node) in self._by_node
+            if self.resident is not None and WORDS[(node + OP) >> 2] == self.resident.operation:
+                return self.resident.knows(tensor.name_of(node))
             if self.probe is not None:
                 self.probe.see(node)
             return False
         try:
             if self.error is None:
-                layer = self._by_node[tensor.name_of(node)]
+                name = tensor.name_of(node)
+                if self.resident is not None and self.resident.knows(name):
+                    self.resident.route(name, node)
+                    return True
+                layer = self._by_node[name]
                 if not (self._is_watching and self._watch(layer, node)):
                     self._route(layer, node)
                 return True
@@ -159,6 +232,8 @@ class ExpertPipeline:
             return
         row = layer.slot_class.table.table[layer.row]
         picked = ids.copy()
+        if self.resident is not None:
+            self._statistics.routing_changed(self.resident.cost(layer.index, picked, node))
         if self.recorder is not None:
             self.recorder.add(self._statistics.passes, layer.index, self._is_prefill, picked)
         if layer.slot_class.table.is_complete:
@@ -212,6 +287,8 @@ class ExpertPipeline:
         # the last layer computes only the tokens whose logits are wanted: one, so nothing is certain there
         if not self._is_prefetch_on or not self._is_prefill or following >= len(self._layers) - 1:
             return
+        if self.resident is not None:
+            return  # only rank 0 can miss, and nobody knows it beforehand
         coming = self._layers[following]
         slot_class = coming.slot_class
         experts = slot_class.forecast.predict(coming.row, self._n_tokens)

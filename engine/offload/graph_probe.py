@@ -19,9 +19,14 @@ class GraphProbe:
     `routing_operation`: operation code of the routing nodes, to recognise them cheaply later.
     """
 
-    def __init__(self, users: dict[int, int], routing_nodes: dict[bytes, int]) -> None:
+    def __init__(
+        self, users: dict[int, int], routing_nodes: dict[bytes, int], ranking_nodes: dict[bytes, int]
+    ) -> None:
         self._users = users
         self._routing_nodes = routing_nodes
+        self._ranking_nodes = ranking_nodes
+        self._rankings: dict[int, int] = {}
+        self.ranking_operation = -1
         self.routing_operation = -1
         self._ids: dict[int, int] = {}
         self._unused = set(users)
@@ -29,7 +34,12 @@ class GraphProbe:
 
     def see(self, node: int) -> None:
         """Take note of a graph node; called for all of them in order, must not raise."""
-        layer = self._routing_nodes.get(tensor.name_of(node))
+        name = tensor.name_of(node)
+        if name in self._ranking_nodes:
+            self._rankings[self._ranking_nodes[name]] = node
+            self.ranking_operation = tensor.operation_code_of(node)
+            return
+        layer = self._routing_nodes.get(name)
         if layer is not None:
             self._ids[layer] = tensor.source_of(node, 1)
             self.routing_operation = tensor.operation_code_of(node)
@@ -50,6 +60,16 @@ class GraphProbe:
             self._fault = self._fault or f"layer {layer} does not show its routing before it uses it"
         elif ids != tensor.source_of(node, 2):
             self._fault = self._fault or f"layer {layer} picks experts by other ids than its router's"
+
+    def check_rankings(self, architecture: str) -> None:
+        """Raise UnsupportedModelError unless every layer's ids are the first columns of its ranking."""
+        for layer in self._ranking_nodes.values():
+            if layer not in self._rankings or tensor.source_of(self._ids[layer], 0) != self._rankings[layer]:
+                raise UnsupportedModelError(
+                    f"“{architecture}” does not show the ranking of layer {layer}'s experts, so ranks "
+                    "can't be limited to the resident ones.",
+                    "Use exact routing.",
+                )
 
     def check(self, architecture: str) -> None:
         """Raise UnsupportedModelError unless all experts are used as slots need it."""

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.placement.promotion import DECAY_PER_TOKEN, PromotionClock, faded
+from engine.placement.routing_policy import RoutingCost
 
 _MOST_WATCHED = 1024  # layers; folding in bulk costs a tenth of folding token by token
 
@@ -25,6 +26,7 @@ class PassStatistics:
         self.prefill_ns = self.decode_ns = 0
         self.expert_requests = self.expert_misses = 0
         self.expert_streamed = self.expert_streamed_used = 0
+        self.routing_cost = RoutingCost()
         self._picked: list[tuple[int, NDArray[np.int32]]] = []
         self._watched: list[tuple[int, int, bytes]] = []  # pass, layer, ids
         self._streamed: dict[int, NDArray[np.int64]] = {}
@@ -44,6 +46,10 @@ class PassStatistics:
         else:
             self.wait_decode_ns += wait_ns
             self._picked.append((layer_index, picked))  # folding now would slow every layer of a token
+
+    def routing_changed(self, cost: RoutingCost) -> None:
+        """A policy made tokens of this pass use other experts than their router wanted."""
+        self.routing_cost += cost
 
     def token_picked(self, layer_index: int, ids: bytes) -> None:
         """The experts (int32) that a decoded token picked and that were there: kept for `fold_watched`."""

@@ -16,6 +16,7 @@ class ReadReason(StrEnum):
     DENSE = "dense"
     MISS = "miss"
     STREAM = "stream"
+    PROMOTE = "promote"
 
 
 @dataclass(frozen=True, slots=True)

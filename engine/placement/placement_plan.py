@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from engine.config import format_size
 from engine.errors import BudgetError, UsageError
 
+DEFAULT_POOL = 20  # experts per layer in resident routing
 AUTO_UNITS = (512, 256, 128, 64, 32, 16, 8, 4, 3, 2, 1)
 
 
@@ -29,7 +30,10 @@ class SlotClassSpec:
 
 @dataclass(frozen=True, slots=True)
 class PlacementRequest:
-    """`slots_budget_bytes`: what is left for slots after everything else. `unit_tokens` None: automatic."""
+    """`slots_budget_bytes`: what is left for slots after everything else. `unit_tokens` None: automatic.
+
+    `pool_per_layer`: asked size of the pools, None for automatic. `is_resident`: resident routing.
+    """
 
     classes: tuple[SlotClassSpec, ...]
     top_k: int
@@ -37,6 +41,8 @@ class PlacementRequest:
     unit_tokens: int | None = None
     slots_per_class: int | None = None
     largest_unit_tokens: int = AUTO_UNITS[0]
+    pool_per_layer: int | None = None
+    is_resident: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,17 +78,55 @@ def plan_placement(request: PlacementRequest) -> PlacementPlan:
     knows), never less than top-k, never more than all.
     """
     counts = _slot_counts(request)
+    if request.is_resident:
+        return _plan_resident(request, counts)
     unit = _unit_tokens(request, counts)
     plans = tuple(
         ClassPlan(
             spec,
             slots,
-            pool_per_layer(spec, slots, worst_case_experts(spec.n_expert, request.top_k, unit)),
-            pool_per_layer(spec, slots, min(request.top_k, spec.n_expert)),
+            _asked(
+                request, pool_per_layer(spec, slots, worst_case_experts(spec.n_expert, request.top_k, unit))
+            ),
+            _asked(request, pool_per_layer(spec, slots, min(request.top_k, spec.n_expert))),
         )
         for spec, slots in zip(request.classes, counts, strict=True)
     )
     return PlacementPlan(plans, unit)
+
+
+def _asked(request: PlacementRequest, largest_pool: int) -> int:
+    return min(largest_pool, request.pool_per_layer or largest_pool)
+
+
+def _plan_resident(request: PlacementRequest, counts: list[int]) -> PlacementPlan:
+    """Pools of the asked size, smaller only where the slots demand it; the window holds rank-0 misses.
+
+    Of a unit of n tokens at most min(n, experts - pool) experts are outside the pool.
+    """
+    pools = [
+        min(request.pool_per_layer or DEFAULT_POOL, _most_members(spec, slots))
+        for spec, slots in zip(request.classes, counts, strict=True)
+    ]
+    largest = request.largest_unit_tokens
+    for spec, slots, pool in zip(request.classes, counts, pools, strict=True):
+        window = slots - pool * len(spec.layers)
+        if window < spec.n_expert - pool:
+            largest = min(largest, window)
+    wanted = request.unit_tokens or largest
+    unit = min(wanted, largest) if request.unit_tokens else next(u for u in AUTO_UNITS if u <= largest)
+    plans = zip(request.classes, counts, pools, strict=True)
+    return PlacementPlan(tuple(ClassPlan(spec, slots, pool, pool) for spec, slots, pool in plans), unit)
+
+
+def _most_members(spec: SlotClassSpec, slots: int) -> int:
+    return spec.n_expert if slots >= spec.all_slots else max(slots - 1, 0) // len(spec.layers)
+
+
+def least_slots(request: PlacementRequest, spec: SlotClassSpec) -> int:
+    """Without these no token can pass: its experts, or pools that offer a choice and one slot more."""
+    top_k = min(request.top_k, spec.n_expert)
+    return min(len(spec.layers) * top_k + 1, spec.all_slots) if request.is_resident else top_k
 
 
 def worst_case_experts(n_expert: int, top_k: int, unit_tokens: int) -> int:
@@ -108,7 +152,7 @@ def pool_per_layer(spec: SlotClassSpec, slots: int, need: int) -> int:
 
 
 def _slot_counts(request: PlacementRequest) -> list[int]:
-    least = [min(request.top_k, spec.n_expert) for spec in request.classes]
+    least = [least_slots(request, spec) for spec in request.classes]
     if request.slots_per_class is not None:
         return [
             min(max(request.slots_per_class, low), spec.all_slots)

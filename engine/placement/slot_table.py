@@ -139,6 +139,16 @@ class SlotTable:
             self._is_pool[self.table[row, usable]] = True
             self._pool_count[row] = len(usable)
 
+    def set_pool(self, row: int, experts: Ids) -> None:
+        """Exactly these experts of the row are its pool; all of them have a slot. Only labels change."""
+        if self.is_complete:
+            return
+        self._pool_limit = 0  # what is loaded from now on passes through the window
+        owned = self._owner // self.n_expert == row
+        self._is_pool[owned & (self._owner >= 0)] = False
+        self._is_pool[self.table[row, experts]] = True
+        self._pool_count[row] = len(experts)
+
     def tiers(self) -> NDArray[np.uint8]:
         """Tier of every expert, shape (rows, experts)."""
         if self.is_complete:

@@ -26,7 +26,7 @@ from tests.support.models import tiny_model
         (("chat", "a.gguf", "--ram", "6 apples"), "“6 apples” is not a size"),
         (("chat", "a.gguf", "--ram", "0"), "above 0"),
         (("chat", "a.gguf", "--unit", "many"), "“many” is not a whole number"),
-        (("chat", "a.gguf", "--routing", "resident"), "resident routing is not available"),
+        (("chat", "a.gguf", "--routing", "fast"), "“fast” is not a routing policy"),
         (("chat", "a.gguf", "--temp", "-1"), "temperature must be 0 or more"),
         (("chat", "a.gguf", "--min-p", "1"), "min-p must be at least 0 and below 1"),
         (("make-model", "out.gguf", "--layers", "0"), "above 0"),

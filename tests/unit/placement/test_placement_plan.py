@@ -114,3 +114,34 @@ def test_several_classes_never_exceed_the_budget(sizes: list[tuple[int, int, int
         plan = plan_placement(request)
         assert plan.slots_bytes <= budget
         assert all(c.slots >= min(2, c.spec.n_expert) for c in plan.classes)
+
+
+def test_resident_pools_have_the_asked_size_and_a_window_for_rank_0() -> None:
+    # 12 layers x 20 = 240 of 300 slots; 60 are left for 60 tokens whose first choice is outside the pool
+    plan = plan_placement(PlacementRequest((spec(),), 8, 300 * MIB, is_resident=True))
+    assert [(c.prefill_pool, c.decode_pool) for c in plan.classes] == [(20, 20)]
+    assert plan.unit_tokens == 32
+    asked = PlacementRequest((spec(),), 8, 300 * MIB, unit_tokens=100, is_resident=True)
+    assert plan_placement(asked).unit_tokens == 60
+
+
+def test_resident_pools_shrink_to_what_fits() -> None:
+    # 121 slots: ten per layer and one for a miss
+    plan = plan_placement(PlacementRequest((spec(),), 8, 121 * MIB, pool_per_layer=30, is_resident=True))
+    assert (plan.classes[0].decode_pool, plan.unit_tokens) == (10, 1)
+
+
+def test_resident_pools_of_all_experts_need_no_window() -> None:
+    request = PlacementRequest((spec(2, 16),), 4, 1000 * MIB, pool_per_layer=99, is_resident=True)
+    assert (plan_placement(request).classes[0].decode_pool, plan_placement(request).unit_tokens) == (16, 512)
+
+
+def test_resident_routing_needs_a_choice_in_every_layer() -> None:
+    # 12 layers x top-8 and one slot more
+    with pytest.raises(BudgetError, match="1 MiB too small"):
+        plan_placement(PlacementRequest((spec(),), 8, 96 * MIB, is_resident=True))
+
+
+def test_an_asked_pool_limits_the_automatic_one() -> None:
+    request = PlacementRequest((spec(),), 8, 716 * MIB, pool_per_layer=20)
+    assert plan_placement(request).classes[0].decode_pool == 20
