@@ -183,6 +183,7 @@ class MainWindow(QMainWindow):
         self.chat.deleted.connect(self._conversation_deleted)
         self.chat.conversations.pin_wanted.connect(self.chat.set_pinned)
         self.chat.conversations.folder_wanted.connect(self.chat.set_folder)
+        self.chat.conversations.chosen.connect(self._show_hit)
         self.chat.conversations.opened_by_key.connect(lambda _id: self.chat.view.composer.setFocus())
         self.header.settings_wanted.connect(self._show_conversation_settings)
         self.find_bar.closed.connect(self.chat.view.transcript.setFocus)
@@ -211,7 +212,7 @@ class MainWindow(QMainWindow):
 
     def _conversation_deleted(self, conversation_id: int, title: str) -> None:
         words = f"“{title or 'Untitled'}” was deleted."
-        self.notice.show_notice(words, "Undo", lambda: self.chat.restore(conversation_id))
+        self.notice.show_notice(words, "&Undo", lambda: self.chat.restore(conversation_id))
 
     def _show_chat(self) -> None:
         self._pages.setCurrentIndex(_CHAT_PAGE)
@@ -253,6 +254,12 @@ class MainWindow(QMainWindow):
         self._show_chat()
         selected = self.chat.view.transcript.textCursor().selectedText()
         self.find_bar.open_bar("" if "\u2029" in selected else selected)
+
+    def _show_hit(self) -> None:
+        """A conversation that was searched for opens at the word, ready for the next one."""
+        words = self.chat.conversations.search_text.split()
+        if words:
+            self.find_bar.look_for(words[0])
 
     def _next_panel(self) -> None:
         view = self.chat.view

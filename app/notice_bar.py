@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QToolButton, QWidget
 
 
@@ -45,6 +46,7 @@ class NoticeBar(QFrame):
         self._button.setVisible(bool(action_text))
         self._action = action
         self.show()
+        QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self._label, text))
 
     def dismiss(self) -> None:
         """Hide it and forget its action."""

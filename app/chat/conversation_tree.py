@@ -40,6 +40,8 @@ class ConversationTree(QTreeWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._collapsed: set[tuple[GroupKind, str]] = set()
+        # what the rows say; None for search results
+        self._content: list[tuple[int, str, bool, str, bool]] | None = None
         self.setAccessibleName("Conversations")
         rows = ConversationRows(self)
         rows.renamed.connect(self.renamed)
@@ -89,7 +91,14 @@ class ConversationTree(QTreeWidget):
     def show_conversations(
         self, conversations: Sequence[Conversation], current_id: int | None, busy_ids: set[int]
     ) -> None:
-        """Replace the rows; emits nothing."""
+        """Replace the rows, unless they say all this already; emits nothing."""
+        content = [
+            (each.id, each.title, each.is_pinned, each.folder, each.id in busy_ids) for each in conversations
+        ]
+        if content == self._content:
+            self.show_current(current_id)
+            return
+        self._content = content
         place = self.verticalScrollBar().value()
         with QSignalBlocker(self):
             self.clear()
@@ -102,6 +111,7 @@ class ConversationTree(QTreeWidget):
 
     def show_hits(self, hits: Sequence[SearchHit], current_id: int | None) -> None:
         """Replace the rows by search results; a conversation appears once, with its first place."""
+        self._content = None
         with QSignalBlocker(self):
             self.clear()
             self.setRootIsDecorated(False)

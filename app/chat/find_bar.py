@@ -68,6 +68,12 @@ class FindBar(QFrame):
         self.field.setFocus()
         self.field.selectAll()
 
+    def look_for(self, text: str) -> None:
+        """Show the first match and the bar; the focus stays where it is."""
+        self.field.setText(text)
+        self.show()
+        self.find_next()
+
     def close_bar(self) -> None:
         self._delay.stop()
         self.hide()

@@ -60,7 +60,7 @@ def test_delete_needs_ctrl_and_comes_back_by_undo(scene: RunningWindow) -> None:
     scene.qtbot.keyClick(rows(scene), Qt.Key.Key_Backspace, CTRL)
     assert titles(scene) == []
     assert scene.window.notice.text == "“Keep me” was deleted."
-    undo = next(b for b in scene.window.notice.findChildren(QPushButton) if b.text() == "Undo")
+    undo = next(b for b in scene.window.notice.findChildren(QPushButton) if b.text() == "&Undo")
     scene.qtbot.mouseClick(undo, Qt.MouseButton.LeftButton)
     assert titles(scene) == ["Keep me"]
     assert "Keep me" in scene.transcript
@@ -202,6 +202,17 @@ def test_search_finds_and_marks_words_in_messages(scene: RunningWindow, word: st
     words = rows(scene).topLevelItem(0).data(0, Qt.ItemDataRole.UserRole + 2)
     assert isinstance(words, RowWords)
     assert words.lines[1][words.mark_start : words.mark_end] == word
+
+
+def test_a_hit_opens_at_the_word(scene: RunningWindow) -> None:
+    conversations(scene, "First one\nabout needles", "Another")
+    scene.window.chat.conversations.search_field.setText("needles about")
+    scene.until(lambda: len(titles(scene)) == 1)
+    rows(scene).setCurrentItem(rows(scene).topLevelItem(0))
+    transcript = scene.window.chat.view.transcript
+    assert transcript.textCursor().selectedText() == "needles"
+    assert scene.window.find_bar.count_words == "1 match"
+    assert not scene.window.find_bar.field.hasFocus()
 
 
 def test_the_mark_is_painted(scene: RunningWindow) -> None:

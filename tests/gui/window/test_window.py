@@ -159,3 +159,14 @@ def test_panels_have_titles_of_full_size_and_buttons(open_window: OpenWindow) ->
     buttons["Hide the panel “Inspector”"].click()
     assert not scene.window.inspector.isVisible()
     scene.theme.set_text_percent(100)
+
+
+def test_letters_of_a_menu_are_not_shared(open_window: OpenWindow) -> None:
+    bar = open_window().window.menuBar()
+    for menu in [bar, *(action.menu() for action in bar.actions())]:
+        letters = [
+            text[text.index("&") + 1].casefold()
+            for text in (action.text() for action in menu.actions())
+            if "&" in text.replace("&&", "")
+        ]
+        assert sorted(letters) == sorted(set(letters))

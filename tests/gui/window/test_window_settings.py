@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from pyqtgraph import AxisItem
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QDesktopServices, QPalette
-from PySide6.QtWidgets import QDialog, QLineEdit, QPushButton, QTextEdit
+from PySide6.QtWidgets import QDialog, QGraphicsView, QLineEdit, QPushButton, QTextEdit
 
 from app.command_palette import CommandPalette
 from app.history.records import ChatSettings
@@ -19,7 +20,7 @@ from app.settings.settings_dialog import SettingsDialog
 from app.shortcut_sheet import ShortcutSheet
 from app.theme import Scheme
 from engine.config import LoadSettings
-from tests.support.running_window import OpenWindow, RunningWindow
+from tests.support.running_window import OpenWindow, RunningWindow, quick_backend
 
 CTRL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
 
@@ -66,10 +67,35 @@ def test_colours_and_size_change_at_once_and_both_ways(scene: RunningWindow) -> 
     assert str(scene.settings.value("look/scheme")) == "light"
 
 
-def test_text_size_reaches_code_and_plots(scene: RunningWindow) -> None:
-    before = scene.window.inspector.findChildren(QTextEdit), scene.window.font().pointSizeF()
+def code_points(scene: RunningWindow) -> list[float]:
+    """Sizes of the text set in a fixed font."""
+    found, block = [], scene.window.chat.view.transcript.document().begin()
+    while block.isValid():
+        for each in block.textFormats():
+            families = each.format.fontFamilies() or []
+            if any("mono" in name.casefold() for name in families):
+                found.append(each.format.font().pointSizeF())
+        block = block.next()
+    return found
+
+
+def plot_points(scene: RunningWindow) -> list[float]:
+    """Sizes of the figures at the axes of every plot."""
+    plots = [item for each in scene.window.inspector.findChildren(QGraphicsView)
+             for item in each.items() if isinstance(item, AxisItem)]  # fmt: skip
+    return [axis.style["tickFont"].pointSizeF() for axis in plots if axis.style["tickFont"] is not None]
+
+
+def test_text_size_reaches_code_and_plots(open_window: OpenWindow) -> None:
+    scene = open_window(lambda: quick_backend(default_answer="Text\n\n```python\nx = 1\n```\n"))
+    scene.load()
+    scene.say("Code, please")
+    scene.until_idle()
+    scene.until(lambda: bool(code_points(scene) and plot_points(scene)))
+    code, plots = max(code_points(scene)), max(plot_points(scene))
     scene.theme.set_text_percent(200)
-    scene.until(lambda: scene.window.inspector.font().pointSizeF() == pytest.approx(before[1] * 2))
+    scene.until(lambda: max(code_points(scene)) == pytest.approx(code * 2, rel=0.03))
+    scene.until(lambda: max(plot_points(scene)) == pytest.approx(plots * 2, rel=0.03))
     scene.theme.set_text_percent(100)
 
 
