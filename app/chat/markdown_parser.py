@@ -9,6 +9,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from mdit_py_plugins.gfm_autolink import gfm_autolink_plugin
 
+from app.chat.east_asian_markdown import east_asian_plugin
 from app.chat.math_rules import IS_GROWING, math_plugin
 
 _DEEPEST = 40
@@ -46,5 +47,6 @@ def _parser() -> MarkdownIt:
     )
     parser.disable(["html_block", "html_inline"])
     parser.use(gfm_autolink_plugin)
+    parser.use(east_asian_plugin)
     parser.use(math_plugin)
     return parser

@@ -27,6 +27,7 @@ _COMMANDS = re.compile(
     r"\\(?:text|mathrm|operatorname|textbf|mathbf)\{[^}]*\}|\\[a-zA-Z]+|[_^]\{[^}]*\}|[_^]\w+", re.ASCII
 )
 _FUNCTIONS = re.compile(r"\b(sin|cos|tan|log|ln|exp|min|max|lim|mod|det|gcd)\b")
+_WIDE = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uff00-\uffef]")
 _SHORT_WORDS = frozenset(("as", "at", "be", "by", "if", "in", "is", "it", "no", "of", "on", "or", "so", "to"))
 _ALGEBRA = re.compile(r"[\wͰ-Ͽ+\-−*/().,|!:' ]+")
 
@@ -40,7 +41,7 @@ def math_plugin(parser: MarkdownIt) -> None:
 
 def is_formula(content: str) -> bool:
     """Whether the text between two single dollar signs reads as a formula, not as prose or money."""
-    if _has_words(content):
+    if _has_words(content) or _WIDE.search(content):
         return False
     if content[:1].isdigit():
         return bool(_STRONG_SIGNS.search(content) or _NUMBER_BY_LETTER.fullmatch(content))
@@ -90,16 +91,21 @@ def _between(source: str, start: int, opening: str, closing: str, limit: int) ->
 
 def _single_dollars(source: str, start: int, limit: int) -> tuple[str, int] | None:
     before, after = source[start - 1 : start], source[start + 1 : start + 2]
-    if before.isalnum() or before == "$" or not after.strip() or after == "$":
+    if _is_word(before) or before == "$" or not after.strip() or after == "$":
         return None
     end = source.find("$", start + 1, min(limit, start + _LONGEST_INLINE))
     if end < 0:
         return None
     content, follows = source[start + 1 : end], source[end + 1 : end + 2]
-    is_closed = not content[-1].isspace() and content[-1] != "\\" and not follows.isalnum() and follows != "$"
+    is_closed = not content[-1].isspace() and content[-1] != "\\" and not _is_word(follows) and follows != "$"
     if not is_closed or "\n" in content or "`" in content or not is_formula(content):
         return None
     return content, end + 1
+
+
+def _is_word(sign: str) -> bool:
+    """A letter or digit of a script with spaces between words."""
+    return sign.isalnum() and not _WIDE.match(sign)
 
 
 def _block(state: StateBlock, start_line: int, end_line: int, silent: bool) -> bool:

@@ -32,6 +32,11 @@ MARKDOWN = {
     "stars with spaces": ("2 * 3 * 4", ["2 * 3 * 4"]),
     "escaped stars": ("\\*not italic\\*", ["*not italic*"]),
     "bold beside Japanese": ("これは**重要**です", ["これは**重要**です"]),
+    "bold brackets beside Japanese": ("これは**「重要」**です", ["これは**「重要」**です"]),
+    "bold before a Japanese full stop": ("**終わり。**次", ["**終わり。**次"]),
+    "bold in Chinese": ("这是**“重点”**。", ["这是**“重点”**。"]),
+    "italic beside Japanese": ("*「斜体」*は", ["*「斜体」*は"]),
+    "a star between spaces beside Japanese": ("三 * 四 * 五", ["三 * 四 * 五"]),
     "inline code": ("use `x = 1`", ["use `x = 1`"]),
     "code with a backtick": ("``a ` b``", ["`a ` b`"]),
     "markup in code": ("`**b** $x$ <i>`", ["`**b** $x$ <i>`"]),
@@ -88,6 +93,8 @@ LINKS = {
     "link with bold words": ("[**w**](https://w.org)", ["**w**<https://w.org>"]),
     "bare address": ("see https://w.org/a?b=1.", ["see https://w.org/a?b=1<https://w.org/a?b=1>."]),
     "address without a scheme": ("www.w.org", ["www.w.org<http://www.w.org>"]),
+    "address before Japanese": ("https://w.org/aを見る", ["https://w.org/a<https://w.org/a>を見る"]),
+    "address before a Japanese full stop": ("https://w.org。次", ["https://w.org<https://w.org>。次"]),
     "angle brackets": ("<https://w.org>", ["https://w.org<https://w.org>"]),
     "mail": ("<me@w.org>", ["me@w.org<mailto:me@w.org>"]),
     "by reference": ("[w][1]\n\n[1]: https://w.org", ["w<https://w.org>"]),
@@ -139,7 +146,7 @@ FORMULAS = {
     "words in text": ("$x \\text{ if even}$", ["⟦$x \\text{ if even}$⟧"]),
     "in a table": ("| a |\n|---|\n| $x^2$ |", ["table 2x1", "**a**", "⟦$x^2$⟧"]),
     "in bold": ("**$x^2$**", ["⟦$x^2$⟧"]),
-    "in Japanese": ("これは$x^2$です", ["これは$x^2$です"]),
+    "in Japanese": ("これは$x^2$です", ["これは⟦$x^2$⟧です"]),
     "in Japanese by brackets": ("これは\\(x^2\\)です", ["これは⟦\\(x^2\\)⟧です"]),
     "without an end": ("\\(x and more", ["(x and more"]),
     "display without an end": ("$$\nx\n\nmore", ["$$⏎x", "more"]),
@@ -172,6 +179,8 @@ MONEY = {
     "words between two signs each": ("from $$ to $$", ["from $$ to $$"]),
     "price and formula": ("costs $5 and $x^2$", ["costs $5 and ⟦$x^2$⟧"]),
     "in Japanese": ("$5から$10まで", ["$5から$10まで"]),
+    "in Japanese, sign behind": ("5$から10$まで", ["5$から10$まで"]),
+    "in Chinese": ("价格$5和$x", ["价格$5和$x"]),
 }
 
 THINKING = {
