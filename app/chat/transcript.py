@@ -118,6 +118,8 @@ class Transcript(FollowingBrowser):
         self._writer.clear(self.palette(), self.font(), self.devicePixelRatioF())
         self._fit_margins()
         self.document().setLayoutEnabled(False)
+        edit = QTextCursor(self.document())
+        edit.beginEditBlock()  # else every piece is announced
         visible = self._visible_messages()
         if len(visible) < len(self._messages):
             hidden = len(self._messages) - len(visible)
@@ -126,6 +128,7 @@ class Transcript(FollowingBrowser):
             is_live = live is not None and message.id == live.id
             is_last = message.id == visible[-1].id
             self._write(live if live is not None and is_live else message, is_live, is_last)
+        edit.endEditBlock()
         self.document().setLayoutEnabled(True)
 
     def _visible_messages(self) -> list[Message]:
