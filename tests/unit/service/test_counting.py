@@ -6,6 +6,7 @@ from pathlib import Path
 
 from engine.backends.fake import FakeBackend
 from engine.backends.fake_script import FakeScript
+from engine.commands import CountTokens, Mailbox, cancelled_outcome
 from engine.config import ChatMessage, LoadSettings, SamplingSettings
 from engine.events import (
     GenerationFinished,
@@ -82,6 +83,15 @@ def test_continuing_without_an_answer_fails_in_words() -> None:
         failure = driver.outcome(driver.engine.generate(ASK, SamplingSettings(), is_continuation=True))
     assert isinstance(failure, RequestFailed)
     assert failure.error.kind == "UsageError"
+
+
+def test_a_count_taken_back_while_it_waits_ends_as_cancelled() -> None:
+    box = Mailbox()
+    assert box.post(CountTokens(request_id=7, queued_ns=0, messages=ASK))
+    (removed,) = box.cancel(7)
+    outcome = cancelled_outcome(removed)
+    assert isinstance(outcome, RequestFailed)
+    assert (outcome.request_id, outcome.error.kind) == (7, "Cancelled")
 
 
 def test_counts_that_wait_when_the_engine_closes_still_end() -> None:
