@@ -33,7 +33,7 @@ from app.inspector.inspector_dock import InspectorDock
 from app.models.load_words import model_details
 from app.models.models import Models, load_title
 from app.notice_bar import NoticeBar
-from app.panel_round import focus_next_panel
+from app.panel_round import focus_next_panel, order_panels
 from app.settings.choices import ChatChoices
 from app.telemetry_store import TelemetryStore
 from app.theme import Theme
@@ -116,11 +116,13 @@ class MainWindow(QMainWindow):
         self._conversations.setWidget(self.chat.conversations)
         self.addDockWidget(Qt.DockWidgetArea.LeftDockWidgetArea, self._conversations)
         self.addDockWidget(Qt.DockWidgetArea.RightDockWidgetArea, self.inspector)
-        for dock in (self._conversations, self.inspector):
-            dock.setTitleBarWidget(DockTitle(dock))
+        titles = [DockTitle(dock) for dock in (self._conversations, self.inspector)]
+        for dock, title in zip((self._conversations, self.inspector), titles, strict=True):
+            dock.setTitleBarWidget(title)
         self._state_line.setAccessibleName("State of the engine")
         self._state_line.setTextFormat(Qt.TextFormat.PlainText)
         self.statusBar().addWidget(self._state_line, 1)
+        order_panels((titles[0], self.chat.conversations, centre, titles[1], self.inspector.widget()))
 
     def _chat_page(self) -> QWidget:
         page = QWidget()

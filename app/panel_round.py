@@ -1,11 +1,19 @@
-"""F6: the focus goes from panel to panel."""
+"""The way of the focus: Tab through the panels in the order they are read, F6 from panel to panel."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QWidget
+
+
+def order_panels(panels: Sequence[QWidget]) -> None:
+    """Tab leaves each panel for the next; inside one the order stays."""
+    chain = [each for panel in panels for each in _chain_inside(panel)]
+    for before, after in pairwise(chain):
+        QWidget.setTabOrder(before, after)
 
 
 def focus_next_panel(panels: Sequence[QWidget], focus: QWidget | None) -> None:
@@ -17,6 +25,16 @@ def focus_next_panel(panels: Sequence[QWidget], focus: QWidget | None) -> None:
         if target is not None:
             target.setFocus(Qt.FocusReason.TabFocusReason)
             return
+
+
+def _chain_inside(panel: QWidget) -> list[QWidget]:
+    found = [panel]
+    each: QWidget | None = panel.nextInFocusChain()
+    while each is not None and each is not panel:
+        if panel.isAncestorOf(each):
+            found.append(each)
+        each = each.nextInFocusChain()
+    return [each for each in found if each.focusPolicy() & Qt.FocusPolicy.TabFocus]
 
 
 def _holds(panel: QWidget, focus: QWidget | None) -> bool:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAccessible
-from PySide6.QtWidgets import QDialog, QLineEdit, QWidget
+from PySide6.QtWidgets import QDialog, QLineEdit, QPushButton, QToolButton, QWidget
 
 from app.chat.overflow_dialog import OverflowDialog
 from app.chat.prompt_fit import Fit
@@ -161,12 +161,17 @@ def test_tab_reaches_every_control_of_a_dialog(scene: RunningWindow, name: str) 
     dialog.close()
 
 
-def test_tab_goes_through_the_chat_from_top_to_bottom(scene: RunningWindow) -> None:
-    """In the order they are read: header, find bar, messages, composer."""
-    view, window = scene.window.chat.view, scene.window
-    order, ring = [], window.header.nextInFocusChain()
-    while ring is not window.header:
-        order.append(ring)
+def test_tab_goes_through_the_window_in_the_order_it_is_read(scene: RunningWindow) -> None:
+    """Conversations, then notice, header, find bar, messages, composer; then the inspector."""
+    window, view = scene.window, scene.window.chat.view
+    rows = window.chat.conversations
+    wanted = [
+        rows.new_button, rows.search_field, rows.tree, *window.notice.findChildren(QPushButton),
+        *window.header.findChildren(QPushButton), window.find_bar.field, view.transcript, view.composer,
+        *window.inspector.titleBarWidget().findChildren(QToolButton), window.inspector._pause,
+    ]  # fmt: skip
+    seen, ring = [], rows.new_button
+    while ring not in seen:
+        seen.append(ring)
         ring = ring.nextInFocusChain()
-    places = [order.index(each) for each in (window.find_bar.field, view.transcript, view.composer)]
-    assert places == sorted(places)
+    assert [each for each in seen if each in wanted] == wanted
