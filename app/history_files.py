@@ -9,12 +9,14 @@ from pathlib import Path
 from PySide6.QtCore import QObject, QSaveFile, Signal
 from PySide6.QtWidgets import QFileDialog, QWidget
 
+from app.history.backup_import import import_backup, is_backup
 from app.history.errors import HistoryError, HistoryFileError
 from app.history.export import export_html, export_json, export_markdown
 from app.history.importing import import_json
 from app.history.store import HistoryStore
 
 _JSON, _ALL = "JSON (*.json)", "All files (*)"
+_IMPORTS = "Exports and backups (*.json *.sqlite3)"
 _FORBIDDEN = frozenset('<>:"/\\|?*')
 _MOST_NAME_CHARACTERS = 60
 
@@ -70,7 +72,7 @@ class HistoryFiles(QObject):
         )
 
     def ask_import(self) -> None:
-        dialog = QFileDialog(self._window, "Import conversations", "", f"{_JSON};;{_ALL}")
+        dialog = QFileDialog(self._window, "Import conversations", "", f"{_IMPORTS};;{_ALL}")
         dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
         self._open(dialog, self.import_from)
 
@@ -100,13 +102,21 @@ class HistoryFiles(QObject):
 
     def import_from(self, path: Path) -> None:
         try:
-            numbers = import_json(self._store, read_whole(path))
+            numbers = self._imported(path)
         except HistoryError as error:
             self.fault.emit(error)
             return
         count = len(numbers)
         self.imported.emit(numbers)
         self.done.emit(f"Imported {count} conversation{'' if count == 1 else 's'} from {path.name}.")
+
+    def _imported(self, path: Path) -> list[int]:
+        try:
+            if is_backup(path):
+                return import_backup(self._store, path)
+        except OSError as error:
+            raise _unreadable(path, error) from error
+        return import_json(self._store, read_whole(path))
 
     def _do(self, call: Callable[[], object], words: str) -> None:
         try:
@@ -137,15 +147,19 @@ def read_whole(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8-sig")
     except OSError as error:
-        raise HistoryFileError(
-            f"{path} can’t be read ({error.strerror or error}).", "Choose another file.", repr(error)
-        ) from error
+        raise _unreadable(path, error) from error
     except UnicodeDecodeError as error:
         raise HistoryFileError(
             f"{path.name} is not a text file in UTF-8.",
             "Choose a JSON file that Emberglass has exported.",
             str(error),
         ) from error
+
+
+def _unreadable(path: Path, error: OSError) -> HistoryFileError:
+    return HistoryFileError(
+        f"{path} can’t be read ({error.strerror or error}).", "Choose another file.", repr(error)
+    )
 
 
 def file_name(title: str) -> str:

@@ -7,11 +7,10 @@ from pathlib import Path
 
 from PySide6.QtCore import Qt, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QGridLayout, QGroupBox, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QGroupBox, QLabel, QPushButton, QVBoxLayout, QWidget
 
 _BACK_UP_WORDS = (
-    "All conversations in one file. To restore it, close Emberglass and put it in place of "
-    "conversations.sqlite3 in the data folder."
+    "All conversations in one file, with every version of each answer. “Import” brings back what is missing."
 )
 Place = tuple[str, Path]
 
@@ -54,21 +53,29 @@ class DataPage(QWidget):
 
     def _copies(self) -> QWidget:
         box = QGroupBox("Copies")
-        inside = QVBoxLayout(box)
+        grid = QGridLayout(box)
+        grid.setColumnStretch(1, 1)
         lines = (
             ("Back up…", self.back_up_wanted, _BACK_UP_WORDS),
-            ("Export…", self.export_wanted, "All conversations as JSON, which “Import” reads back."),
-            ("Import…", self.import_wanted, "Adds the conversations of a JSON export to those you have."),
+            (
+                "Export…",
+                self.export_wanted,
+                "All conversations as JSON, for other programs and for “Import”.",
+            ),
+            (
+                "Import…",
+                self.import_wanted,
+                "Adds the conversations of an export or a backup to those you have.",
+            ),
         )
-        for text, signal, words in lines:
-            button, label, row = QPushButton(text), QLabel(words), QHBoxLayout()
+        for row, (text, signal, words) in enumerate(lines):
+            button, label = QPushButton(text), QLabel(words)
             button.setAutoDefault(False)
             button.setAccessibleDescription(words)
             button.clicked.connect(signal)
             label.setWordWrap(True)
-            row.addWidget(button)
-            row.addWidget(label, 1)
-            inside.addLayout(row)
+            grid.addWidget(button, row, 0)
+            grid.addWidget(label, row, 1)
         return box
 
 

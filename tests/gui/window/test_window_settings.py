@@ -244,8 +244,10 @@ def test_export_and_import_bring_everything_back(scene: RunningWindow, tmp_path:
 def test_a_bad_file_is_named_and_changes_nothing(scene: RunningWindow, tmp_path: Path) -> None:
     begin(scene, "One")
     bad = tmp_path / "bad.json"
-    for content in (b"not json", "専門".encode("shift_jis"), b"{}"):
-        bad.write_bytes(content)
+    for content in (b"not json", "専門".encode("shift_jis"), b"{}", b"SQLite format 3\0cut", None):
+        bad.unlink(missing_ok=True)
+        if content is not None:
+            bad.write_bytes(content)
         scene.window.files.import_from(bad)
         scene.until(lambda: len(scene.dialogs()) == 1)
         (box,) = scene.dialogs()
@@ -262,10 +264,16 @@ def test_a_folder_that_cannot_be_written_is_a_fault_in_words(scene: RunningWindo
     assert "can’t be written" in box.text()
 
 
-def test_a_backup_opens_as_a_store_of_its_own(scene: RunningWindow, tmp_path: Path) -> None:
-    begin(scene, "One")
+def test_a_backup_brings_back_what_is_gone(scene: RunningWindow, tmp_path: Path) -> None:
+    gone = begin(scene, "One")
+    begin(scene, "Two")
     scene.window.files.back_up(tmp_path / "copy.sqlite3")
-    assert (tmp_path / "copy.sqlite3").read_bytes()[:15] == b"SQLite format 3"
+    assert scene.window.notice.text == f"Backed up to {tmp_path / 'copy.sqlite3'}."
+    scene.window.chat.delete(gone)
+    assert scene.window.chat.conversations.titles() == ["Two"]
+    scene.window.files.import_from(tmp_path / "copy.sqlite3")
+    assert sorted(scene.window.chat.conversations.titles()) == ["One", "Two"]
+    assert scene.window.notice.text == "Imported 1 conversation from copy.sqlite3."
 
 
 @pytest.mark.parametrize(
