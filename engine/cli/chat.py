@@ -74,10 +74,11 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
 
 def backend_factory(name: str) -> Callable[[], InferenceBackend]:
     """What the engine thread calls at the first load."""
-    return FakeBackend if name == "fake" else _llama_backend
+    return FakeBackend if name == "fake" else llama_backend
 
 
-def _llama_backend() -> InferenceBackend:
+def llama_backend() -> InferenceBackend:
+    """The real one; its native code is loaded only now."""
     from engine.backends.llama_cpp import LlamaCppBackend  # noqa: PLC0415 - loads native code
 
     return LlamaCppBackend()

@@ -21,6 +21,7 @@ _COMMANDS = {
     "inspect": ("inspect_model", "facts about a model file: layers, experts, sizes, types"),
     "chat": ("chat", "answer one prompt, or talk with the model"),
     "bench": ("bench", "measure load, prefill and decode, cold and warm, also against stock llama.cpp"),
+    "fidelity": ("fidelity", "what resident routing changes in answers, against exact routing"),
     "simulate": ("simulate", "hit rates of cache policies on a recorded run, beside the best possible"),
     "make-model": ("make_model", "write a synthetic model of random weights, for measurements"),
 }
