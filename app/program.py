@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 import time
@@ -19,6 +18,7 @@ from app.chosen_backend import SIMULATED_PATH, ChosenBackend
 from app.crash_log import CrashLog, log
 from app.engine_bridge import EngineBridge
 from app.fault_dialog import fault_box
+from app.gui_collector import GuiCollector
 from app.history.errors import HistoryBusyError, HistoryError
 from app.history.store import HistoryStore
 from app.main_window import MainWindow, Surroundings
@@ -138,11 +138,10 @@ def _show(application: QApplication, window: MainWindow, arguments: Arguments) -
     signals = QuitSignals(quit_with)
     window.finished.connect(application.quit)
     window.show()
-    # what exists now stays: going through it again and again cost frames of 40 ms
-    gc.collect()
-    gc.freeze()
+    collector = GuiCollector(lambda: window.chat.answering.is_busy)
     QTimer.singleShot(0, lambda: _load_at_start(window, arguments))
     code = application.exec()
+    collector.close()
     signals.close()
     return codes[0] if codes else code
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtGui import QColor, QTextCharFormat
 
+from app.chat.collection_pause import collection_paused
 from app.chat.text_colours import TextColours, readable
 
 if TYPE_CHECKING:
@@ -94,12 +95,13 @@ def is_ready(language: str) -> bool:
 
 
 def _load(language: str) -> None:
-    from pygments.lexers import get_lexer_by_name  # noqa: PLC0415
-    from pygments.util import ClassNotFound  # noqa: PLC0415
+    with collection_paused():
+        from pygments.lexers import get_lexer_by_name  # noqa: PLC0415
+        from pygments.util import ClassNotFound  # noqa: PLC0415
 
-    try:
-        _lexers[language] = get_lexer_by_name(language)
-    except ClassNotFound:
-        _lexers[language] = None
-    finally:
-        _loading.discard(language)
+        try:
+            _lexers[language] = get_lexer_by_name(language)
+        except ClassNotFound:
+            _lexers[language] = None
+        finally:
+            _loading.discard(language)

@@ -8,6 +8,8 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from app.chat.collection_pause import collection_paused
+
 _LONGEST = 2_000
 _VIEW_BOX = re.compile(r'viewBox="(\S+) (\S+) (\S+) (\S+)"')
 # the formula font has no letters beyond these; Greek, arrows and operators are below
@@ -104,4 +106,5 @@ class FormulaThread:
                     self._is_running = False
                     return
                 request = self._asked.popleft()
-            self._drawn.append((request, self._draw(request)))
+            with collection_paused():
+                self._drawn.append((request, self._draw(request)))
