@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -26,10 +26,17 @@ _Role = QAccessible.Role
 _FIT = Fit(4096, 5000, (ChatMessage("user", "Hello"),), 4, 2000)
 
 
+@pytest.fixture(autouse=True)
+def screen_reader() -> Iterator[None]:
+    """Qt builds its tree only while somebody asks for it."""
+    QAccessible.setActive(True)
+    yield
+    QAccessible.setActive(False)
+
+
 @pytest.fixture
 def scene(open_window: OpenWindow) -> RunningWindow:
     """A window with everything on the screen: a folder, a pin, an answer, the find bar, a notice."""
-    QAccessible.setActive(True)
     opened = open_window()
     opened.load()
     for text in ("One", "Two", "Three"):
@@ -51,7 +58,6 @@ def test_every_control_of_the_window_has_a_name(scene: RunningWindow) -> None:
 
 
 def test_every_control_of_the_start_page_has_a_name(open_window: OpenWindow, tmp_path: Path) -> None:
-    QAccessible.setActive(True)
     window = open_window().window
     window.models.start_page.show_recent([RecentModel(tmp_path / "a.gguf")])
     assert nameless(window) == []
