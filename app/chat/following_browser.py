@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QEvent, Qt, Signal
+from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QGuiApplication, QResizeEvent, QTextCursor
 from PySide6.QtWidgets import QPushButton, QTextBrowser, QWidget
 
@@ -15,8 +15,6 @@ _AT_END_PIXELS = 8
 
 class FollowingBrowser(QTextBrowser):
     """Its button leads back to the end. GUI thread."""
-
-    following_changed = Signal(bool)
 
     # events come before the constructor is done
     _is_following = True
@@ -72,9 +70,7 @@ class FollowingBrowser(QTextBrowser):
         self._set_following(value >= self.verticalScrollBar().maximum() - _AT_END_PIXELS)
 
     def _set_following(self, is_following: bool) -> None:
-        if is_following != self._is_following:
-            self._is_following = is_following
-            self.following_changed.emit(is_following)
+        self._is_following = is_following
         self._place_jump()
 
     def _place_jump(self) -> None:

@@ -216,9 +216,15 @@ CASES = [
 ]
 
 
+@pytest.fixture
+def transcript(qtbot: QtBot) -> Transcript:
+    """Held until it is closed: its timers go on a little after the test."""
+    widget = Transcript()
+    qtbot.addWidget(widget)
+    return widget
+
+
 @pytest.mark.parametrize(("text", "lines"), CASES)
-def test_what_is_shown(qtbot: QtBot, text: str, lines: list[str]) -> None:
-    transcript = Transcript()
-    qtbot.addWidget(transcript)
+def test_what_is_shown(transcript: Transcript, text: str, lines: list[str]) -> None:
     transcript.show_messages([Message(2, 1, "assistant", text, "complete", 0.0, None, "Model")])
     assert answer_lines(transcript.document()) == lines

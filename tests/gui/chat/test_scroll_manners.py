@@ -107,11 +107,7 @@ def test_the_button_leads_back_to_the_end(transcript: Transcript, qtbot: QtBot) 
     assert not button.isVisible()
 
 
-def test_earlier_messages_appear_above_the_one_being_read(qtbot: QtBot) -> None:
-    transcript = Transcript()
-    qtbot.addWidget(transcript)
-    transcript.resize(600, 300)
-    transcript.show()
+def test_earlier_messages_appear_above_the_one_being_read(transcript: Transcript, qtbot: QtBot) -> None:
     turns = [replace(TURNS[0], id=n, text=f"Turn {n:03}. " + "w " * 99) for n in range(100)]
     transcript.show_messages(turns)
     transcript.verticalScrollBar().setValue(0)
