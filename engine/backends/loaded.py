@@ -74,7 +74,9 @@ class Loaded:
         )
 
     def _tiers(self) -> NDArray[np.uint8]:
-        by_class = {id(slot_class): slot_class.table.tiers() for slot_class in self.classes}
+        by_class = {
+            id(slot_class): slot_class.table.tiers(slot_class.plan.decode_pool) for slot_class in self.classes
+        }
         tiers = np.zeros(self.statistics.uses.shape[1:], np.uint8)
         for layer in self.layers:
             row = by_class[id(layer.slot_class)][layer.row]

@@ -265,7 +265,7 @@ def _slot_class(layers: list[LayerExperts], plan: ClassPlan, top_k: int) -> Slot
         plan,
         [],
         SlotArena(layers[0], plan.slots),
-        SlotTable(len(layers), n_expert, plan.slots),
+        SlotTable(len(layers), n_expert, plan.slots, top_k),
         UseForecast(len(layers), n_expert, top_k),
         {},
     )

@@ -111,8 +111,6 @@ class ExpertPipeline:
         self.error, self._check = None, check
         if self.resident is not None:
             self._elect_if_due(is_prefill, n_tokens)
-        elif is_prefill != self._is_prefill:
-            self._promote(is_prefill)
         self._n_tokens, self._is_prefill = n_tokens, is_prefill
         is_plain = self.recorder is None and self.resident is None
         self._is_watching = n_tokens == 1 and not is_prefill and is_plain
@@ -123,11 +121,7 @@ class ExpertPipeline:
             self._readers.drop_queued()
             for slot_class in self._classes:
                 self._settle_all(slot_class)
-        is_due = self._statistics.end_pass()
-        if self.resident is not None:
-            self._is_election_due = self._is_prefill or is_due
-        elif is_due:
-            self._promote(self._is_prefill)
+        self._is_election_due |= self._statistics.end_pass()
 
     def _elect_if_due(self, is_prefill: bool, n_tokens: int) -> None:
         """Pools change between passes only, and a prompt is one pass however many units it has."""
@@ -165,7 +159,7 @@ class ExpertPipeline:
         slot_class, row = layer.slot_class, layer.row
         missing = experts[slot_class.table.table[row, experts] < 0]
         if len(missing):
-            moves = slot_class.table.prepare(row, missing, is_prefill=False)
+            moves = slot_class.table.prepare(row, missing, n_tokens=1)
             assert moves is not None, "the plan has slots for all pools"
             self._start(layer, moves.missing, moves.slots, ReadReason.PROMOTE)
             keys = [(row, int(expert)) for expert in moves.missing]
@@ -180,12 +174,6 @@ class ExpertPipeline:
                 if job.error is not None:
                     raise job.error
         slot_class.table.set_pool(row, experts)
-
-    def _promote(self, is_prefill: bool) -> None:
-        for slot_class in self._classes:
-            if not slot_class.table.is_complete:
-                heat = self._statistics.heat[slot_class.layer_indices, : slot_class.table.n_expert]
-                slot_class.table.promote(_pool(slot_class.plan, is_prefill), heat)
 
     # --- the eval callback (engine thread, inside the graph) ------------------------------------
 
@@ -252,14 +240,16 @@ class ExpertPipeline:
         """Make all picked experts usable and lease them; returns nanoseconds spent waiting."""
         slot_class, row = layer.slot_class, layer.row
         table = slot_class.table
-        wanted = np.unique(picked).astype(np.int64)
+        distinct, picks = np.unique(picked, return_counts=True)
+        wanted = distinct.astype(np.int64)
+        table.observe(row, wanted, picks, len(picked))
         self._collect_finished(slot_class, row)
-        moves = table.prepare(row, wanted, self._is_prefill)
+        moves = table.prepare(row, wanted, self._n_tokens)
         waited_ns = 0
         if moves is None:
             waited_ns = self._wait(list(slot_class.jobs.values()))
             self._settle_all(slot_class)
-            moves = table.prepare(row, wanted, self._is_prefill)
+            moves = table.prepare(row, wanted, self._n_tokens)
             if moves is None:
                 raise EngineError(
                     f"Layer {layer.experts.layer} needs {len(wanted)} experts at once: more than its slots.",
@@ -301,7 +291,7 @@ class ExpertPipeline:
         else:
             current = (coming.row - 1) % slot_class.table.n_row
             leased = np.empty(0, np.int64)
-        moves = slot_class.table.prepare_stream(coming.row, experts, current, leased)
+        moves = slot_class.table.prepare_stream(coming.row, experts, current, leased, self._n_tokens)
         self._statistics.streamed(coming.index, moves.missing)
         self._start(coming, moves.missing, moves.slots, ReadReason.STREAM)
 
@@ -342,7 +332,3 @@ class ExpertPipeline:
             (bad if job.error is not None else good).append(key[1])
         slot_class.table.complete(row, np.array(good, np.int64))
         slot_class.table.abort(row, np.array(bad, np.int64))
-
-
-def _pool(plan: ClassPlan, is_prefill: bool) -> int:
-    return plan.prefill_pool if is_prefill else plan.decode_pool

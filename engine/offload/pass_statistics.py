@@ -5,21 +5,17 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.placement.promotion import DECAY_PER_TOKEN, PromotionClock, faded
+from engine.placement.promotion import PromotionClock
 from engine.placement.routing_policy import RoutingCost
 
 _MOST_WATCHED = 1024  # layers; folding in bulk costs a tenth of folding token by token
 
 
 class PassStatistics:
-    """`uses[0]` prefill, `uses[1]` decode: picks per (layer, expert), shape (2, layers, experts).
-
-    `heat`: the same picks, fading with every token; decides who stays in the pools.
-    """
+    """`uses[0]` prefill, `uses[1]` decode: picks per (layer, expert), shape (2, layers, experts)."""
 
     def __init__(self, n_layer: int, n_expert: int) -> None:
         self.uses = np.zeros((2, n_layer, n_expert), np.int64)
-        self.heat = np.zeros((n_layer, n_expert), np.float64)
         self.last_use_pass = np.zeros((n_layer, n_expert), np.int64)
         self.passes = self.tokens_prefill = self.tokens_decode = 0
         self.wait_prefill_ns = self.wait_decode_ns = self.callback_ns = 0
@@ -78,7 +74,7 @@ class PassStatistics:
             self.tokens_decode += self._n_tokens
 
     def end_pass(self) -> bool:
-        """Fold what is left into the totals; whether it is time to promote."""
+        """Fold what is left into the totals; whether pools may be elected anew."""
         self.passes += 1
         if self._picked:
             self._fold_decode()
@@ -98,15 +94,12 @@ class PassStatistics:
         np.add.at(self.uses[1], places, 1)
         np.maximum.at(self.last_use_pass, places, np.array(passes)[:, None])
         self.expert_requests += experts.size
-        self.heat *= DECAY_PER_TOKEN ** len(set(passes))
-        np.add.at(self.heat, places, 1)
 
     def _fold(self, layer_index: int, picked: NDArray[np.int32]) -> None:
         counts = np.bincount(picked.ravel(), minlength=self.uses.shape[2])
         self.uses[0, layer_index] += counts
         self.last_use_pass[layer_index, counts > 0] = self.passes + 1
         self.expert_requests += int(np.count_nonzero(counts))
-        self.heat[layer_index] = faded(self.heat[layer_index], self._n_tokens) + counts
 
     def _fold_decode(self) -> None:
         """All layers of one token at once; a router never picks an expert twice for a token."""
@@ -116,5 +109,3 @@ class PassStatistics:
         self.uses[0 if self._is_prefill else 1, layers, experts] += 1
         self.last_use_pass[layers, experts] = self.passes
         self.expert_requests += experts.size
-        self.heat *= DECAY_PER_TOKEN
-        self.heat[layers, experts] += 1

@@ -11,10 +11,7 @@ from collections import Counter, OrderedDict
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from engine.placement.placement_plan import SlotClassSpec, pool_per_layer, worst_case_experts
-from engine.placement.promotion import PromotionClock, faded
 from engine.placement.routing_trace import RoutingTrace, TraceStep
 from engine.placement.slot_table import SlotTable
 
@@ -26,9 +23,6 @@ class CachePolicy(Protocol):
 
     def step(self, step: TraceStep) -> int:
         """Take the step's experts in; returns how many were missing."""
-
-    def end_pass(self) -> None:
-        """The pass is over."""
 
 
 class Lru:
@@ -52,9 +46,6 @@ class Lru:
                 self._held.popitem(last=False)
             self._held[item] = None
         return len(missing)
-
-    def end_pass(self) -> None:
-        pass
 
 
 class RankedItems:
@@ -111,9 +102,6 @@ class Lfu:
             self._held.put(item, (self._uses[item], self._clock))
         return len(missing)
 
-    def end_pass(self) -> None:
-        pass
-
 
 class FixedPool:
     """The experts used most in the whole run keep their slots; the rest pass through a window (LRU).
@@ -137,42 +125,19 @@ class FixedPool:
         rest = [item for item in items if item not in fixed]
         return len(fresh) + self._window.take(rest)
 
-    def end_pass(self) -> None:
-        pass
-
 
 class Ours:
-    """What the engine does: SlotTable with pools that are chosen anew at promotions."""
+    """What the engine does with exact routing: SlotTable, which evicts what is likely needed last."""
 
     def __init__(self, trace: RoutingTrace, slots: int) -> None:
-        self._table = SlotTable(trace.n_row, trace.n_expert, slots)
-        spec = SlotClassSpec(tuple(range(trace.n_row)), trace.n_expert, 1)
-        largest = max((len(step.experts) for step in trace.steps if step.is_prefill), default=trace.top_k)
-        need = worst_case_experts(trace.n_expert, largest, 1)
-        self._pools = (pool_per_layer(spec, slots, trace.top_k), pool_per_layer(spec, slots, need))
-        self._heat: NDArray[np.float64] = np.zeros((trace.n_row, trace.n_expert))
-        self._clock = PromotionClock()
-        self._is_prefill = False
+        self._table = SlotTable(trace.n_row, trace.n_expert, slots, trace.top_k)
 
     def step(self, step: TraceStep) -> int:
-        if step.is_prefill != self._is_prefill:
-            self._is_prefill = step.is_prefill
-            self._promote()
-        moves = self._table.prepare(step.row, step.experts, step.is_prefill)
-        if moves is None:
-            raise ValueError(f"a step needs {len(step.experts)} experts, more than the slots")
+        self._table.observe(step.row, step.experts, step.picks, step.n_tokens)
+        moves = self._table.prepare(step.row, step.experts, step.n_tokens)
+        assert moves is not None, "nothing is in flight"
         self._table.complete(step.row, moves.missing)
-        self._heat[step.row] = faded(self._heat[step.row], step.n_tokens)
-        self._heat[step.row, step.experts] += step.picks
         return len(moves.missing)
-
-    def end_pass(self) -> None:
-        if self._clock.is_due(self._is_prefill):
-            self._promote()
-
-    def _promote(self) -> None:
-        if not self._table.is_complete:
-            self._table.promote(self._pools[self._is_prefill], self._heat)
 
 
 class Belady:
@@ -191,9 +156,6 @@ class Belady:
         for item, next_use in zip(items, next(self._next_uses), strict=True):
             self._held.put(item, (-next_use, 0))
         return len(missing)
-
-    def end_pass(self) -> None:
-        pass
 
 
 def _items(step: TraceStep, n_expert: int) -> list[int]:

@@ -54,11 +54,7 @@ def simulate(trace: RoutingTrace, policy: str, slots: int) -> HitFigures:
         )
     run = POLICIES[policy](trace, slots)
     misses = {True: 0, False: 0}
-    last_pass = trace.steps[0].pass_number if trace.steps else 0
     for step in trace.steps:
-        if step.pass_number != last_pass:
-            run.end_pass()
-            last_pass = step.pass_number
         misses[step.is_prefill] += run.step(step)
     return HitFigures(
         policy=policy,

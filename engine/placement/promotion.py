@@ -1,17 +1,9 @@
-"""When pools are chosen anew, and by which heat: the experts used most in about the last fifty tokens."""
+"""When resident pools are elected anew, and how fast their heat fades."""
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
 DECAY_PER_TOKEN = 0.98
 _DECODE_PASSES_PER_PROMOTION = 8
-
-
-def faded(heat: NDArray[np.float64], n_tokens: int) -> NDArray[np.float64]:
-    """Heat after `n_tokens` more; their own picks are added by the caller, one each."""
-    return heat * DECAY_PER_TOKEN**n_tokens
 
 
 class PromotionClock:

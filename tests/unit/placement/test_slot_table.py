@@ -16,8 +16,10 @@ def ids(*values: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     return np.array(values, np.int64)
 
 
-def bring(table: SlotTable, row: int, *experts: int, is_prefill: bool = False) -> None:
-    moves = table.prepare(row, ids(*experts), is_prefill)
+def bring(table: SlotTable, row: int, *experts: int, n_tokens: int = 1) -> None:
+    """One token, or a unit of which every token uses these experts, in a layer."""
+    table.observe(row, ids(*experts), np.full(len(experts), n_tokens), n_tokens)
+    moves = table.prepare(row, ids(*experts), n_tokens)
     assert moves is not None
     table.complete(row, moves.missing)
 
@@ -26,60 +28,66 @@ def resident(table: SlotTable, row: int) -> set[int]:
     return set(np.flatnonzero(table.table[row] >= 0).tolist())
 
 
-def test_decode_evicts_least_recently_used_of_the_window() -> None:
-    table = SlotTable(n_row=1, n_expert=8, n_slots=3)
-    bring(table, 0, 0)
-    bring(table, 0, 1)
-    bring(table, 0, 2)
-    bring(table, 0, 0)  # touched again
-    bring(table, 0, 5)
+def test_decode_evicts_what_was_used_longest_ago_among_equals() -> None:
+    table = SlotTable(n_row=1, n_expert=8, n_slots=3, top_k=1)
+    for expert in (0, 1, 2, 0, 5):
+        bring(table, 0, expert)
     assert resident(table, 0) == {0, 2, 5}
     assert table.evictions == 1
 
 
+def test_decode_keeps_what_is_used_often_over_what_was_used_last() -> None:
+    table = SlotTable(n_row=1, n_expert=8, n_slots=3, top_k=1)
+    for expert in (0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 5):
+        bring(table, 0, expert)
+    assert resident(table, 0) == {0, 2, 5}  # the least recently used would have been 0
+
+
 def test_pool_members_survive_a_sweep() -> None:
-    table = SlotTable(n_row=2, n_expert=8, n_slots=6)
-    table.promote(1, np.zeros((2, 8)))
+    table = SlotTable(n_row=2, n_expert=8, n_slots=6, top_k=1)
     bring(table, 0, 3)
     bring(table, 1, 4)
-    for expert in (0, 1, 2, 5, 6, 7):
-        bring(table, 0, expert)
-        bring(table, 1, expert)
+    table.set_pool(0, ids(3))
+    table.set_pool(1, ids(4))
+    for _ in range(9):
+        for expert in (0, 1, 2, 5, 6, 7):
+            bring(table, 0, expert)
+            bring(table, 1, expert)
     assert 3 in resident(table, 0)
     assert 4 in resident(table, 1)
 
 
 def test_prefill_evicts_what_is_needed_last() -> None:
-    table = SlotTable(n_row=4, n_expert=4, n_slots=6)
+    table = SlotTable(n_row=4, n_expert=4, n_slots=6, top_k=1)
     for row in range(3):
-        bring(table, row, 0, 1, is_prefill=True)
+        bring(table, row, 0, 1, n_tokens=16)
     # layer 3 is next; after it the sweep starts again at layer 0: layer 2 is needed last
-    bring(table, 3, 0, 1, is_prefill=True)
+    bring(table, 3, 0, 1, n_tokens=16)
     assert [len(resident(table, row)) for row in range(4)] == [2, 2, 0, 2]
 
 
 def test_leased_experts_are_never_victims() -> None:
-    table = SlotTable(n_row=1, n_expert=8, n_slots=4)
+    table = SlotTable(n_row=1, n_expert=8, n_slots=4, top_k=1)
     bring(table, 0, 0, 1, 2, 3)
-    moves = table.prepare(0, ids(0, 1, 6, 7), False)
+    moves = table.prepare(0, ids(0, 1, 6, 7), 1)
     assert moves is not None
     table.complete(0, moves.missing)
     assert resident(table, 0) == {0, 1, 6, 7}
 
 
 def test_prepare_changes_nothing_when_it_must_wait() -> None:
-    table = SlotTable(n_row=2, n_expert=8, n_slots=4)
-    first = table.prepare(0, ids(0, 1, 2), False)  # loads that have not ended
+    table = SlotTable(n_row=2, n_expert=8, n_slots=4, top_k=1)
+    first = table.prepare(0, ids(0, 1, 2), 1)  # loads that have not ended
     assert first is not None
-    assert table.prepare(1, ids(4, 5), False) is None
+    assert table.prepare(1, ids(4, 5), 1) is None
     table.complete(0, first.missing)
     assert resident(table, 0) == {0, 1, 2}
-    assert table.prepare(1, ids(4, 5), False) is not None
+    assert table.prepare(1, ids(4, 5), 1) is not None
 
 
 def test_abort_frees_the_slots() -> None:
-    table = SlotTable(n_row=1, n_expert=8, n_slots=2)
-    moves = table.prepare(0, ids(3, 4), False)
+    table = SlotTable(n_row=1, n_expert=8, n_slots=2, top_k=1)
+    moves = table.prepare(0, ids(3, 4), 1)
     assert moves is not None
     table.abort(0, moves.missing)
     assert resident(table, 0) == set()
@@ -88,44 +96,54 @@ def test_abort_frees_the_slots() -> None:
 
 
 def test_awaited_experts_are_not_loaded_twice() -> None:
-    table = SlotTable(n_row=2, n_expert=8, n_slots=8)
-    stream = table.prepare_stream(1, ids(1, 2, 3), 0, ids())
-    moves = table.prepare(1, ids(2, 3, 5), True)
+    table = SlotTable(n_row=2, n_expert=8, n_slots=8, top_k=1)
+    stream = table.prepare_stream(1, ids(1, 2, 3), 0, ids(), 16)
+    moves = table.prepare(1, ids(2, 3, 5), 16)
     assert moves is not None
     assert stream.missing.tolist() == [1, 2, 3]
     assert (moves.missing.tolist(), moves.awaited.tolist()) == ([5], [2, 3])
 
 
 def test_stream_takes_only_what_is_needed_later_than_its_layer() -> None:
-    table = SlotTable(n_row=3, n_expert=8, n_slots=6)
+    table = SlotTable(n_row=3, n_expert=8, n_slots=6, top_k=1)
     bring(table, 1, 0, 1)  # the coming layer's own
     bring(table, 2, 0, 1)  # needed after it
     bring(table, 0, 0, 1)  # the layer in flight, leased
-    moves = table.prepare_stream(1, ids(4, 5, 6, 7), 0, table.table[0, [0, 1]].astype(np.int64))
+    leased = table.table[0, [0, 1]].astype(np.int64)
+    moves = table.prepare_stream(1, ids(4, 5, 6, 7), 0, leased, 16)
     assert len(moves.missing) == 2
     assert resident(table, 2) == set()
     assert resident(table, 1) == {0, 1}
     assert resident(table, 0) == {0, 1}
 
 
-def test_promotion_pools_the_most_used_and_moves_nothing() -> None:
-    table = SlotTable(n_row=1, n_expert=8, n_slots=4)
-    bring(table, 0, 0, 1, 2, 3)
+def test_the_pool_on_screen_are_the_most_used() -> None:
+    table = SlotTable(n_row=1, n_expert=8, n_slots=4, top_k=1)
+    for expert in (0, 2, 3, 1, 3, 1, 3, 1):
+        bring(table, 0, expert)
     before = table.table.copy()
-    table.promote(2, np.array([[1.0, 5, 0, 9, 0, 0, 0, 0]]))
-    assert (table.table == before).all()
-    assert table.tiers()[0].tolist() == [
+    assert table.tiers(2)[0].tolist() == [
         Tier.HOST_WINDOW, Tier.HOST_POOL, Tier.HOST_WINDOW, Tier.HOST_POOL,
         Tier.DISK, Tier.DISK, Tier.DISK, Tier.DISK,
     ]  # fmt: skip
+    assert table.tiers(0)[0].tolist().count(Tier.HOST_WINDOW) == 4
+    assert (table.table == before).all()
 
 
-def test_foreign_pools_are_the_last_resort() -> None:
-    table = SlotTable(n_row=2, n_expert=4, n_slots=4)
-    table.promote(2, np.zeros((2, 4)))
-    bring(table, 0, 0, 1)
-    bring(table, 1, 0, 1)
-    bring(table, 1, 0, 2, 3)  # one slot short: layer 0's pool gives one up before anything fails
+def test_a_named_pool_is_shown_as_named() -> None:
+    table = SlotTable(n_row=1, n_expert=4, n_slots=3, top_k=1)
+    for expert in (0, 1, 1, 2):
+        bring(table, 0, expert)
+    table.set_pool(0, ids(2))
+    assert table.tiers(2)[0].tolist() == [Tier.HOST_WINDOW, Tier.HOST_WINDOW, Tier.HOST_POOL, Tier.DISK]
+
+
+def test_pools_are_the_last_resort() -> None:
+    table = SlotTable(n_row=2, n_expert=4, n_slots=4, top_k=1)
+    for row in (0, 1):
+        bring(table, row, 0, 1)
+        table.set_pool(row, ids(0, 1))
+    bring(table, 1, 0, 2, 3)  # one slot short: pools give one up before anything fails
     assert {0, 2, 3} <= resident(table, 1)
 
 
@@ -136,20 +154,21 @@ class Residency(RuleBasedStateMachine):
     def build(self, n_row: int, n_expert: int, extra: int) -> None:
         self.shape = (n_row, n_expert)
         self.n_slots = min(2 + extra, n_row * n_expert)
-        self.table = SlotTable(n_row, n_expert, self.n_slots)
+        self.table = SlotTable(n_row, n_expert, self.n_slots, 2)
         self.flying: list[tuple[int, np.ndarray[tuple[int], np.dtype[np.int64]]]] = []
 
-    @rule(data=st.data(), is_prefill=st.booleans())
-    def visit(self, data: st.DataObject, is_prefill: bool) -> None:
+    @rule(data=st.data(), n_tokens=st.sampled_from([1, 16]))
+    def visit(self, data: st.DataObject, n_tokens: int) -> None:
         row = data.draw(st.integers(0, self.shape[0] - 1))
         limit = min(self.n_slots, self.shape[1])
         wanted = data.draw(st.sets(st.integers(0, self.shape[1] - 1), min_size=1, max_size=limit))
         experts = ids(*sorted(wanted))
-        moves = self.table.prepare(row, experts, is_prefill)
+        self.table.observe(row, experts, np.ones(len(experts), np.int64), n_tokens)
+        moves = self.table.prepare(row, experts, n_tokens)
         if moves is None:
             assert self.flying, "with no load in flight a layer must always get its slots"
             self.land()
-            moves = self.table.prepare(row, experts, is_prefill)
+            moves = self.table.prepare(row, experts, n_tokens)
             assert moves is not None
         for flying_row, flying in list(self.flying):
             if flying_row == row:
@@ -164,7 +183,7 @@ class Residency(RuleBasedStateMachine):
     def stream(self, data: st.DataObject) -> None:
         row = data.draw(st.integers(0, self.shape[0] - 1))
         experts = ids(*sorted(data.draw(st.sets(st.integers(0, self.shape[1] - 1)))))
-        moves = self.table.prepare_stream(row, experts, (row - 1) % self.shape[0], ids())
+        moves = self.table.prepare_stream(row, experts, (row - 1) % self.shape[0], ids(), 16)
         if len(moves.missing):
             self.flying.append((row, moves.missing))
 
@@ -174,9 +193,12 @@ class Residency(RuleBasedStateMachine):
             (self.table.complete if keep else self.table.abort)(row, experts)
         self.flying.clear()
 
-    @rule(pool=st.integers(0, 4))
-    def promote(self, pool: int) -> None:
-        self.table.promote(pool, np.random.default_rng(pool).random(self.shape))
+    @rule(row=st.integers(0, 3), size=st.integers(0, 4))
+    def name_pool(self, row: int, size: int) -> None:
+        row %= self.shape[0]
+        usable = np.flatnonzero(self.table.table[row] >= 0)
+        self.table.set_pool(row, usable[:size])
+        assert (self.table.tiers(size)[row] > 0).sum() == len(usable)
 
     @invariant()
     def one_slot_each(self) -> None:
@@ -189,15 +211,15 @@ TestResidency.settings = settings(max_examples=60, stateful_step_count=40, deadl
 
 
 def test_ids_out_of_range_are_an_error() -> None:
-    table = SlotTable(1, 4, 4)
+    table = SlotTable(1, 4, 4, 1)
     with pytest.raises(IndexError):
-        table.prepare(0, ids(7), False)
+        table.prepare(0, ids(7), 1)
 
 
 def test_with_a_slot_for_every_expert_each_has_its_own() -> None:
-    table = SlotTable(n_row=2, n_expert=4, n_slots=8)
+    table = SlotTable(n_row=2, n_expert=4, n_slots=8, top_k=1)
     bring(table, 1, 2, 3)
-    stream = table.prepare_stream(0, ids(1), 1, ids())
+    stream = table.prepare_stream(0, ids(1), 1, ids(), 16)
     table.complete(0, stream.missing)
     bring(table, 0, 3)
     assert table.table.tolist() == [[-1, 1, -1, 3], [-1, -1, 6, 7]]

@@ -1,0 +1,47 @@
+"""The expected wait against values worked by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from engine.placement.use_estimate import UseEstimate
+
+_DECAYS = (0.6, 0.9, 0.98, 0.998)
+_PRIOR = 0.3 * 1 / 4
+
+
+def ids(*values: int) -> np.ndarray:
+    return np.array(values, np.int64)
+
+
+def test_chance_of_an_expert_seen_once_then_not() -> None:
+    uses = UseEstimate(n_row=1, n_expert=4, top_k=1)
+    uses.observe(0, ids(2), ids(1), 1)
+    uses.observe(0, ids(3), ids(1), 1)
+    expected = _PRIOR + sum((1 - d) * d for d in _DECAYS) / 4
+    assert uses.chance[0] == pytest.approx(
+        [_PRIOR, _PRIOR, expected, _PRIOR + sum(1 - d for d in _DECAYS) / 4]
+    )
+
+
+def test_a_unit_counts_as_its_tokens() -> None:
+    # 3 of 4 tokens: each memory moves 1 - d^4 of the way to 3/4
+    uses = UseEstimate(n_row=1, n_expert=4, top_k=1)
+    uses.observe(0, ids(1), ids(3), 4)
+    assert uses.chance[0, 1] == pytest.approx(_PRIOR + sum((1 - d**4) * 0.75 for d in _DECAYS) / 4)
+
+
+def test_the_wait_is_the_way_round_plus_the_tokens_between() -> None:
+    uses = UseEstimate(n_row=4, n_expert=4, top_k=1)
+    uses.chance[:] = 0.25
+    uses.chance[2, 3] = 0.5
+    # layer 2 is half a pass ahead of layer 0, layer 3 three quarters, layer 0 itself a whole one
+    waits = uses.expected_wait(ids(2 * 4 + 3, 3 * 4, 0), current_row=0, n_tokens=1)
+    assert waits == pytest.approx([0.5 + 1, 0.75 + 3, 1 + 3])
+
+
+def test_in_a_unit_an_expert_is_needed_if_any_token_picks_it() -> None:
+    uses = UseEstimate(n_row=2, n_expert=4, top_k=1)
+    uses.chance[:] = 0.5
+    assert uses.expected_wait(ids(4), 0, n_tokens=2) == pytest.approx([0.5 + 1 / 0.75 - 1])
