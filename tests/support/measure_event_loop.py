@@ -59,7 +59,9 @@ class Measurement:
         self._window.inspector.setVisible(not self._is_closed)
         self._started = self._last = time.perf_counter()
         self._timer.start(TICK_MS)
-        self._window.chat.view.composer.submitted.emit(self._prompt)
+        composer = self._window.chat.view.composer
+        composer.setPlainText(self._prompt)
+        composer.submit()
 
     def _tick(self) -> None:
         now = time.perf_counter()
