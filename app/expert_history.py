@@ -1,4 +1,4 @@
-"""Uses of experts over three windows, from cumulative per-expert counters."""
+"""Uses of experts over four windows, from cumulative per-expert counters."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ class Phase(StrEnum):
 class HeatWindow(StrEnum):
     """Over which time picks count."""
 
+    LAST_TOKEN = "last_token"
     LAST_PASS = "last_pass"
     DECAYING = "decaying"
     SESSION = "session"
@@ -40,6 +41,7 @@ class ExpertHistory:
         self.pass_number = newest_pass(sample)
         # counters start at 0 with the model, so the first sample's last pass counts from there
         self._base: ExpertsSampled | None = None
+        self._token_base: ExpertsSampled | None = None
         self._decayed_prefill = sample.prefill_uses.astype(np.float32)
         self._decayed_decode = sample.decode_uses.astype(np.float32)
 
@@ -58,6 +60,8 @@ class ExpertHistory:
         if pass_number > self.pass_number:
             self._base = self.sample
             self.pass_number = pass_number
+        if (sample.decode_uses != self.sample.decode_uses).any():
+            self._token_base = self.sample
         self._decay(sample)
         self.sample = sample
 
@@ -78,12 +82,26 @@ class ExpertHistory:
 
     def uses(self, phase: Phase, window: HeatWindow) -> NDArray[np.float64]:
         """Picks per expert, shape (moe layers, experts); fractions only in the decaying window."""
+        if window is HeatWindow.LAST_TOKEN:
+            picks = self._token_picks()
+            return (np.zeros_like(picks) if phase is Phase.PREFILL else picks).astype(np.float64)
         if window is HeatWindow.DECAYING:
             return _of_phase(phase, self._decayed_prefill, self._decayed_decode).astype(np.float64)
         total = _of_phase(phase, self.sample.prefill_uses, self.sample.decode_uses)
         if window is HeatWindow.LAST_PASS and self._base:
             total = total - _of_phase(phase, self._base.prefill_uses, self._base.decode_uses)
         return total.astype(np.float64)
+
+    def last_tokens(self, top_k: int) -> int:
+        """Decoded tokens in the last-token window: more than one if they were sampled together."""
+        picks = int(self._token_picks().sum(axis=1).max(initial=0))
+        return -(-picks // top_k) if top_k else 0
+
+    def _token_picks(self) -> NDArray[np.int64]:
+        """Picks in decode since the sample before the newest one in which decoding went on."""
+        if self._token_base is None:
+            return self.sample.decode_uses
+        return self.sample.decode_uses - self._token_base.decode_uses
 
 
 def newest_pass(sample: ExpertsSampled) -> int:

@@ -1,4 +1,4 @@
-"""Arithmetic of the expert map: order of columns, colour steps, which labels fit."""
+"""Arithmetic of the expert map: order of columns, colour steps, skew, outlines, which labels fit."""
 
 from __future__ import annotations
 
@@ -29,6 +29,26 @@ def colour_indices(uses: NDArray[np.float64], hottest: float) -> NDArray[np.uint
     if hottest <= 0:
         return np.zeros(uses.shape, np.uint8)
     return np.ceil(uses * ((COLOUR_STEPS - 1) / hottest)).clip(0, COLOUR_STEPS - 1).astype(np.uint8)
+
+
+def half_counts(uses: NDArray[np.float64]) -> NDArray[np.int64]:
+    """How few experts take half of a layer's picks, shape (layers,); 0 for a layer without picks."""
+    taken = np.cumsum(np.sort(uses, axis=1)[:, ::-1], axis=1)
+    total = taken[:, -1] if uses.shape[1] else np.zeros(len(uses))
+    counts: NDArray[np.int64] = (taken < total[:, None] / 2).sum(axis=1, dtype=np.int64) + 1
+    return np.where(total > 0, counts, 0)
+
+
+def outline_lines(
+    is_inside: NDArray[np.bool_], row: int = 0, column: int = 0
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Lines around the marked places, as pairs of points (x, y); the first place is at (`column`, `row`)."""
+    padded = np.pad(is_inside, 1)
+    upright_y, upright_x = np.nonzero(padded[1:-1, 1:] != padded[1:-1, :-1])
+    level_y, level_x = np.nonzero(padded[1:, 1:-1] != padded[:-1, 1:-1])
+    x = np.concatenate((np.repeat(upright_x, 2), np.column_stack((level_x, level_x + 1)).ravel()))
+    y = np.concatenate((np.column_stack((upright_y, upright_y + 1)).ravel(), np.repeat(level_y, 2)))
+    return x + column, y + row
 
 
 def label_step(pixels_per_place: float, label_pixels: float) -> int:

@@ -10,6 +10,7 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QGraphicsRectItem, QWidget
 
 from app.inspector.expert_grid import label_step, tick_labels
+from app.inspector.map_marks import MapMarks
 from app.inspector.plot_frame import PlotFrame
 from app.inspector.plot_theme import PlotColours, apply_axes_theme
 
@@ -42,6 +43,7 @@ class ExpertMap(PlotFrame):
         self._image = pg.ImageItem(axisOrder="row-major")
         self._cursor = QGraphicsRectItem()
         self._build_plot()
+        self.marks = MapMarks(self._view)
         self.update_theme()
 
     def _build_plot(self) -> None:
@@ -57,8 +59,8 @@ class ExpertMap(PlotFrame):
         view.addItem(self._cursor, ignoreBounds=True)
         self._cursor.setPen(pg.mkPen("#ff3030", width=2, cosmetic=True))
         self._cursor.setVisible(False)
-        view.sigRangeChanged.connect(self._place_ticks)
-        view.sigResized.connect(self._place_ticks)
+        view.sigRangeChanged.connect(self._view_changed)
+        view.sigResized.connect(self._view_changed)
         view.sigRangeChangedManually.connect(lambda _axes: self.zoomed.emit(view.viewRect()))
         self._plot.scene().sigMouseMoved.connect(self._point_at)
 
@@ -109,6 +111,10 @@ class ExpertMap(PlotFrame):
         self._cell = row, column
         self._cursor.setRect(QRectF(column, row, 1, 1))
         self._cursor.setVisible(True)
+
+    def _view_changed(self) -> None:
+        self._place_ticks()
+        self.marks.place()
 
     def _place_ticks(self) -> None:
         item = self._plot.getPlotItem()

@@ -15,16 +15,19 @@ from PySide6.QtWidgets import QComboBox, QFormLayout, QLabel, QPushButton, QVBox
 from app.expert_history import ExpertHistory, HeatWindow, Phase
 from app.inspector.colour_bar import ColourBar
 from app.inspector.display_words import TIER_WORDS
-from app.inspector.expert_grid import COLOUR_STEPS, colour_indices, heat_order, id_order
+from app.inspector.expert_grid import COLOUR_STEPS, colour_indices, half_counts, heat_order, id_order
 from app.inspector.expert_map import ExpertMap
 from app.inspector.expert_words import (
     ORDER_CHOICES,
     PHASE_CHOICES,
     WINDOW_CHOICES,
     cell_words,
+    layer_skew_words,
     missing_figures,
+    skew_words,
     window_words,
 )
+from app.inspector.map_marks import HALF_COLOUR, HOT_COLOUR, POOL_COLOUR
 from app.inspector.notice_page import NoticePage
 from app.inspector.plot_theme import plot_colours, swatches_html
 from app.telemetry_store import TelemetryStore
@@ -41,6 +44,7 @@ class ExpertView(NoticePage):
         self._model: ModelInfo | None = None
         self._history: ExpertHistory | None = None
         self._order: NDArray[np.int64] | None = None
+        self._half_counts = np.zeros(0, np.int64)
         self._cell: tuple[int, int] | None = None
         self._phase = self._choice("Phase counted", PHASE_CHOICES)
         self._window = self._choice("Time counted", WINDOW_CHOICES)
@@ -51,6 +55,8 @@ class ExpertView(NoticePage):
         self._heat.set_colours(heat_colours)
         self._scale = ColourBar(heat_colours)
         self._tier_legend = _wrapped_label("Legend of the residency map")
+        self._marks_legend = _wrapped_label("Legend of the marks on the heat map")
+        self._skew = _wrapped_label("How evenly picks are spread over experts")
         self._reading = _wrapped_label("Figures of the chosen expert")
         self._build_layout()
         for one, other in ((self._heat, self._place), (self._place, self._heat)):
@@ -81,6 +87,8 @@ class ExpertView(NoticePage):
         layout.addLayout(choices)
         layout.addWidget(self._scale)
         layout.addWidget(self._heat, 1)
+        layout.addWidget(self._marks_legend)
+        layout.addWidget(self._skew)
         layout.addWidget(self._tier_legend)
         layout.addWidget(self._place, 1)
         layout.addWidget(self._reading)
@@ -110,11 +118,16 @@ class ExpertView(NoticePage):
             colours = np.take_along_axis(colours, self._order, axis=1)
             tiers = np.take_along_axis(tiers, self._order, axis=1)
         layers = history.sample.moe_layers
+        self._half_counts = half_counts(uses)
         self._heat.draw(colours, layers)
+        self._heat.marks.mark_tiers(tiers)
+        self._heat.marks.mark_half(self._half_counts if is_by_heat else None)
         self._place.draw(tiers, layers)
+        self._skew.setText(skew_words(self._half_counts, uses.shape[1]))
         for expert_map in (self._heat, self._place):
             expert_map.set_column_title("Place by uses, most used first" if is_by_heat else "Expert id")
-        self._scale.show_scale(window_words(history, window), hottest)
+        top_k = self._model.top_k if self._model else 0
+        self._scale.show_scale(window_words(history, window, top_k), hottest)
         self._show_reading()
 
     def _read_cell(self, row: int, place: int) -> None:
@@ -127,6 +140,11 @@ class ExpertView(NoticePage):
         return self._scale.words
 
     @property
+    def skew_text(self) -> str:
+        """How few experts take half of the picks."""
+        return self._skew.text()
+
+    @property
     def reading(self) -> str:
         """The words about the chosen expert."""
         return self._reading.text()
@@ -137,7 +155,9 @@ class ExpertView(NoticePage):
             return
         row, place = self._cell
         expert = int(self._order[row, place])
-        self._reading.setText(cell_words(self._model, self._history.sample, row, expert))
+        words = cell_words(self._model, self._history.sample, row, expert)
+        skew = layer_skew_words(int(self._half_counts[row]), self._order.shape[1])
+        self._reading.setText(f"{words} {skew}")
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
@@ -149,7 +169,22 @@ class ExpertView(NoticePage):
         table = np.zeros((COLOUR_STEPS, 3), np.uint8)
         table[: len(colours)] = [pg.mkColor(colour).getRgb()[:3] for colour in colours]
         self._place.set_colours(table)
+        self._marks_legend.setText(_marks_html())
         self._tier_legend.setText(swatches_html(list(zip(colours, TIER_WORDS.values(), strict=True))))
+
+
+def _marks_html() -> str:
+    """On the map's darkest colour, because a white outline would not show on a white window."""
+    marks = (
+        ("▣", POOL_COLOUR, "around the pool"),
+        ("▣", HOT_COLOUR, "around the hot zone (zoom in to see both)"),
+        ("┃", HALF_COLOUR, "half of the picks, sorted by uses"),
+    )
+    return "&nbsp;&nbsp; ".join(
+        f'<span style="color:{colour};background-color:#440154">{sign}</span>&nbsp;'
+        + words.replace(" ", "&nbsp;")
+        for sign, colour, words in marks
+    )
 
 
 def _wrapped_label(name: str) -> QLabel:

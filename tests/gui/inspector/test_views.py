@@ -56,7 +56,8 @@ def test_pointing_at_a_cell_reads_the_counters(qtbot: QtBot) -> None:
     view.draw(store)
     maps_of(view)[0].cell_pointed.emit(1, 5)
     assert view.reading == (
-        "Layer 4, expert 5: RAM pool, 977 KiB. 40 uses in prefill, 0 in decode; last used in pass 1 of 1."
+        "Layer 4, expert 5: RAM pool, 977 KiB. 40 uses in prefill, 0 in decode; last used in pass 1 of 1. "
+        "Half of the layer’s picks go to 1 of 8 experts."
     )
     store.apply([experts_event(2, [[0] * 8, [0, 0, 7, 0, 0, 41, 0, 0], [0] * 8])])
     view.draw(store)
@@ -259,3 +260,41 @@ def test_both_maps_show_the_same_part(qtbot: QtBot) -> None:
     assert place.layer_labels == ("10", "11", "12", "13")
     place.show_all()
     assert "0" in place.layer_labels
+
+
+def test_the_pool_is_outlined_where_places_are_large_enough(qtbot: QtBot) -> None:
+    view = ExpertView()
+    qtbot.addWidget(view)
+    view.resize(380, 700)
+    view.show()
+    tiers = np.zeros((40, 512), np.uint8)
+    tiers[10:12, 40:44] = 2
+    tiers[11, 40] = 3
+    layers = tuple(range(40))
+    store = TelemetryStore()
+    store.apply(load_events(model_info(layers, 512)))
+    store.apply([experts_event(1, [[1] * 512] * 40, tiers=tiers.tolist(), moe_layers=layers)])
+    view.draw(store)
+    heat = maps_of(view)[0]
+    assert heat.marks.outlined_lines == 0
+    heat.show_part(QRectF(32, 8, 16, 8))
+    assert heat.marks.outlined_lines == 2 * (2 + 4)
+    heat.show_part(QRectF(132, 8, 16, 8))
+    assert heat.marks.outlined_lines == 0
+
+
+def test_skew_follows_the_window(qtbot: QtBot) -> None:
+    view = ExpertView()
+    qtbot.addWidget(view)
+    store = TelemetryStore()
+    store.apply(load_events(model_info((3,), 4)))
+    store.apply([experts_event(1, [[5, 5, 5, 5]], decode=[[1, 0, 0, 1]])])
+    store.apply([experts_event(2, [[5, 5, 5, 5]], decode=[[7, 0, 0, 1]])])
+    view.draw(store)
+    choose(view, "Time counted", "Since the model was loaded")
+    choose(view, "Phase counted", "Prefill")
+    assert view.skew_text == "Skew: half of a layer’s picks go to 2 of its 4 experts."
+    choose(view, "Time counted", "Last token")
+    choose(view, "Phase counted", "Decode")
+    assert view.skew_text == "Skew: half of a layer’s picks go to 1 of its 4 experts."
+    assert view.scale_words == "Uses in the last 3 decoded tokens, sampled together: 0 to 6"

@@ -7,7 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.inspector.expert_grid import colour_indices, heat_order, id_order, label_step, tick_labels
+from app.inspector.expert_grid import (
+    colour_indices,
+    half_counts,
+    heat_order,
+    id_order,
+    label_step,
+    outline_lines,
+    tick_labels,
+)
 
 
 def test_order_by_heat_is_per_layer_and_ties_go_by_id() -> None:
@@ -40,3 +48,32 @@ def test_rows_carry_the_models_layer_numbers() -> None:
     assert tick_labels((1, 3, 5, 7), 0, 4, 2) == [(0.5, "1"), (2.5, "5")]
     assert tick_labels((7,), 0, 1, 1) == [(0.5, "7")]
     assert tick_labels((), 0, 0, 1) == []
+
+
+def test_half_of_the_picks() -> None:
+    # 6 of 10; 4 + 4 of 16 is exactly half; nothing used; all equal
+    uses = np.array([[1, 6, 1, 2], [4, 4, 4, 4], [0, 0, 0, 0], [1, 0, 0, 0]], np.float64)
+    assert half_counts(uses).tolist() == [1, 2, 0, 1]
+
+
+@given(st.lists(st.integers(0, 10**6), min_size=1, max_size=60))
+def test_half_of_the_picks_agrees_with_counting(uses: list[int]) -> None:
+    taken, count = 0, 0
+    for picks in sorted(uses, reverse=True):
+        if taken * 2 >= sum(uses):
+            break
+        taken, count = taken + picks, count + 1
+    assert half_counts(np.array([uses], np.float64)).tolist() == [count]
+
+
+def test_outlines_run_around_groups_not_around_each_place() -> None:
+    is_inside = np.array([[0, 1, 1], [0, 0, 1]], bool)
+    x, y = outline_lines(is_inside, row=10, column=100)
+    points = list(zip(x.tolist(), y.tolist(), strict=True))
+    lines = {frozenset(points[i : i + 2]) for i in range(0, len(points), 2)}
+    expected = [
+        ((101, 10), (101, 11)), ((103, 10), (103, 11)), ((102, 11), (102, 12)), ((103, 11), (103, 12)),
+        ((101, 10), (102, 10)), ((102, 10), (103, 10)), ((101, 11), (102, 11)), ((102, 12), (103, 12)),
+    ]  # fmt: skip
+    assert lines == {frozenset(line) for line in expected}
+    assert len(points) == 16

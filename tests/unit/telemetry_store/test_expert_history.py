@@ -52,3 +52,16 @@ def test_another_model_does_not_follow(prefill: list[list[int]], layers: tuple[i
     history = ExpertHistory(experts_event(0, [[5, 5]]))
     assert not history.follows(experts_event(1, prefill, moe_layers=layers))
     assert history.follows(experts_event(1, [[5, 6]]))
+
+
+def test_the_last_token_counts_decoding_alone() -> None:
+    history = ExpertHistory(experts_event(0, [[7, 1, 0]], decode=[[2, 0, 0]]))
+    assert history.uses(Phase.BOTH, HeatWindow.LAST_TOKEN).tolist() == [[2, 0, 0]]
+    history.add(experts_event(1, [[7, 1, 0]], decode=[[3, 1, 0]]))
+    history.add(experts_event(2, [[9, 1, 0]], decode=[[3, 1, 0]]))  # prefill of the next answer
+    assert history.uses(Phase.BOTH, HeatWindow.LAST_TOKEN).tolist() == [[1, 1, 0]]
+    assert history.uses(Phase.PREFILL, HeatWindow.LAST_TOKEN).tolist() == [[0, 0, 0]]
+    assert history.last_tokens(2) == 1
+    history.add(experts_event(3, [[9, 1, 0]], decode=[[5, 2, 3]]))
+    assert history.uses(Phase.DECODE, HeatWindow.LAST_TOKEN).tolist() == [[2, 1, 3]]
+    assert history.last_tokens(2) == 3
