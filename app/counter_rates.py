@@ -74,7 +74,10 @@ class WindowTotals:
 
 @dataclass(frozen=True, slots=True)
 class RateSeries:
-    """Equal-length arrays, oldest first; a rate holds from `start_ns` to `t_ns` of its interval."""
+    """Equal-length arrays, oldest first; a rate holds from `start_ns` to `t_ns` of its interval.
+
+    `deltas`: what the counters grew by in each interval, shape (intervals, FIELDS).
+    """
 
     start_ns: NDArray[np.int64]
     t_ns: NDArray[np.int64]
@@ -82,19 +85,34 @@ class RateSeries:
     decode_tokens_per_second: NDArray[np.float64]
     bytes_per_second: NDArray[np.float64]
     disk_wait_share: NDArray[np.float64]
+    deltas: NDArray[np.int64]
 
-    def last(self, span_seconds: float) -> RateSeries:
-        """The part that lies in the last `span_seconds` before the newest sample."""
+    def between(self, start_ns: int, end_ns: int) -> RateSeries:
+        """The intervals that touch this time."""
+        first = int(np.searchsorted(self.t_ns, start_ns, side="right"))
+        return self._part(slice(first, int(np.searchsorted(self.start_ns, end_ns))))
+
+    def mostly_between(self, start_ns: int, end_ns: int) -> RateSeries:
+        """The intervals whose middle lies in this time."""
+        first, last = np.searchsorted((self.start_ns + self.t_ns) // 2, (start_ns, end_ns))
+        return self._part(slice(int(first), int(last)))
+
+    def totals(self) -> WindowTotals | None:
+        """Sums over all intervals; the span is the sampled time, without gaps. None without intervals."""
         if not len(self.t_ns):
-            return self
-        first = int(np.searchsorted(self.t_ns, self.t_ns[-1] - int(span_seconds * 1e9)))
+            return None
+        span_ns = int((self.t_ns - self.start_ns).sum())
+        return WindowTotals(span_ns, *(int(d) for d in self.deltas.sum(axis=0)))
+
+    def _part(self, rows: slice) -> RateSeries:
         return RateSeries(
-            self.start_ns[first:],
-            self.t_ns[first:],
-            self.prefill_tokens_per_second[first:],
-            self.decode_tokens_per_second[first:],
-            self.bytes_per_second[first:],
-            self.disk_wait_share[first:],
+            self.start_ns[rows],
+            self.t_ns[rows],
+            self.prefill_tokens_per_second[rows],
+            self.decode_tokens_per_second[rows],
+            self.bytes_per_second[rows],
+            self.disk_wait_share[rows],
+            self.deltas[rows],
         )
 
 
@@ -194,11 +212,19 @@ class CounterRates:
     def series(self, span_seconds: float) -> RateSeries:
         """Rates of the last `span_seconds` before the newest sample."""
         order = self._order()
+        if len(order):
+            begin_ns = self._t_ns[order[-1]] - int(span_seconds * 1e9)
+            order = order[int(np.searchsorted(self._t_ns[order], begin_ns)) :]
         rate = self._rate[order]
-        series = RateSeries(
-            self._start_ns[order], self._t_ns[order], rate[:, 0], rate[:, 1], rate[:, 2], rate[:, 3]
+        return RateSeries(
+            self._start_ns[order],
+            self._t_ns[order],
+            rate[:, 0],
+            rate[:, 1],
+            rate[:, 2],
+            rate[:, 3],
+            self._delta[order],
         )
-        return series.last(span_seconds)
 
     def window(self, span_seconds: float) -> WindowTotals | None:
         """Sums of the intervals that lie at least half in the last `span_seconds`, and of the newest one.

@@ -66,6 +66,12 @@ class TelemetryStore:
         self.newest_ns = 0
         self._answer_count = 0
 
+    @property
+    def drive_bytes_per_second(self) -> float:
+        """The drive's measured maximum: as the engine reports it, or the highest rate seen; 0 if unknown."""
+        measured = self.model.drive_bytes_per_second if self.model else None
+        return max(measured or 0.0, self.rates.peak_bytes_per_second)
+
     def apply(self, events: Sequence[Event]) -> None:
         """Take events in the order of their `seq`; events without figures change nothing."""
         for event in events:

@@ -109,7 +109,8 @@ class ModelInfo:
     """What is loaded and with which effective settings. Bytes are planned sizes.
 
     `requested_*` beside the effective value lets the window say when they differ. `notes` are
-    sentences for the user (buffered reads, a shrunk unit, ...).
+    sentences for the user (buffered reads, a shrunk unit, ...). `drive_bytes_per_second`: what the drive
+    was measured to give, None if nobody measured it.
     """
 
     path: str
@@ -135,6 +136,7 @@ class ModelInfo:
     requested_context_tokens: int | None = None
     requested_unit_tokens: int | None = None
     notes: tuple[str, ...] = ()
+    drive_bytes_per_second: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,10 +50,12 @@ def plot_colours(palette: QPalette) -> PlotColours:
     return _DARK if is_dark(palette) else _LIGHT
 
 
-def apply_axes_theme(plot_item: pg.PlotItem, palette: QPalette, font: QFont) -> None:
+def apply_axes_theme(
+    plot_item: pg.PlotItem, palette: QPalette, font: QFont, sides: Sequence[str] = ("left", "bottom")
+) -> None:
     """Colour and size the axes of one pyqtgraph PlotItem."""
     text = palette.color(QPalette.ColorRole.Text)
-    for side in ("left", "bottom"):
+    for side in sides:
         axis = plot_item.getAxis(side)
         axis.setPen(text)
         axis.setTextPen(text)

@@ -2,27 +2,57 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import pyqtgraph as pg
 from numpy.typing import NDArray
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QWidget
 
 from app.counter_rates import RateSeries
 from app.inspector.plot_frame import PlotFrame
 from app.inspector.plot_theme import PlotColours, apply_axes_theme
+from app.inspector.time_box import TimeBox
+from app.inspector.time_range import TimeRange
+
+
+@dataclass(frozen=True, slots=True)
+class TimePicture:
+    """What to draw; `drive_bytes_per_second` is the drive's measured maximum, 0 if unknown."""
+
+    series: RateSeries
+    shown: TimeRange
+    newest_ns: int
+    selection: TimeRange | None
+    drive_bytes_per_second: float
 
 
 class TimePlots(PlotFrame):
-    """The axis ends at the newest counter sample; curves are kept and moved."""
+    """The axis counts seconds before the newest counter sample; curves are kept and moved.
+
+    Emits the wishes of wheel and mouse in those seconds, and keys as they come.
+    """
+
+    zoom_wanted = Signal(float, float)
+    pan_wanted = Signal(float)
+    select_wanted = Signal(float, float)
+    clear_wanted = Signal()
+    key_pressed = Signal(Qt.Key)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         self._layout = pg.GraphicsLayoutWidget()
         super().__init__(self._layout, 22, parent)
-        self._layout.setAccessibleName("Speed, disk rate and disk wait over time")
-        self._layout.ci.layout.setContentsMargins(0, 4, 8, 0)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setAccessibleName("Speed, disk rate and disk wait over time")
+        self._layout.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._layout.ci.layout.setContentsMargins(0, 4, 0, 0)
         self._speed = self._add_plot(0, "Speed", "tok/s")
         self._disk = self._add_plot(1, "Read", "B/s")
         self._wait = self._add_plot(2, "Wait", "%")
+        self._plots = (self._speed, self._disk, self._wait)
+        self._regions = [self._add_region(plot) for plot in self._plots]
         self._prefill_curve = self._speed.plot(skipFiniteCheck=True)
         self._decode_curve = self._speed.plot(skipFiniteCheck=True)
         self._disk_curve = self._disk.plot(skipFiniteCheck=True)
@@ -31,12 +61,20 @@ class TimePlots(PlotFrame):
         self.update_theme()
 
     def _add_plot(self, row: int, title: str, units: str) -> pg.PlotItem:
-        plot = self._layout.addPlot(row=row, col=0)
-        plot.setMenuEnabled(False)
+        box = TimeBox()
+        for mine, wish in (
+            (box.zoom_wanted, self.zoom_wanted),
+            (box.pan_wanted, self.pan_wanted),
+            (box.select_wanted, self.select_wanted),
+            (box.clear_wanted, self.clear_wanted),
+        ):
+            mine.connect(wish)
+        plot = self._layout.addPlot(row=row, col=0, viewBox=box)
         plot.hideButtons()
-        plot.setMouseEnabled(x=False, y=False)
         plot.setLabel("left", title, units=units)
         plot.getAxis("left").enableAutoSIPrefix(units == "B/s")
+        plot.showAxis("right")
+        plot.getAxis("right").setStyle(showValues=row == 1)
         bottom = plot.getAxis("bottom")
         bottom.enableAutoSIPrefix(False)
         bottom.setStyle(showValues=row == 2)
@@ -44,10 +82,22 @@ class TimePlots(PlotFrame):
             plot.setLabel("bottom", "Before the newest sample", units="s")
         return plot
 
-    def draw(self, series: RateSeries, span_seconds: float) -> None:
-        """Show the last `span_seconds` of `series`."""
-        shown = series.last(span_seconds)
-        seconds, joined = step_seconds(shown)
+    def _add_region(self, plot: pg.PlotItem) -> pg.LinearRegionItem:
+        region = pg.LinearRegionItem(movable=False)
+        region.setVisible(False)
+        plot.addItem(region, ignoreBounds=True)
+        return region
+
+    @property
+    def load_marks(self) -> tuple[str, ...]:
+        """Words at the right of the disk plot: share of the drive's measured maximum."""
+        levels = self._disk.getAxis("right")._tickLevels
+        return tuple(text for _, text in levels[0]) if levels else ()
+
+    def draw(self, picture: TimePicture) -> None:
+        """Show the part of the series that is on the screen."""
+        shown = picture.series.between(picture.shown.start_ns, picture.shown.end_ns)
+        seconds, joined = step_seconds(shown, picture.newest_ns)
         for curve, values in (
             (self._prefill_curve, shown.prefill_tokens_per_second),
             (self._decode_curve, shown.decode_tokens_per_second),
@@ -55,27 +105,57 @@ class TimePlots(PlotFrame):
             (self._wait_curve, shown.disk_wait_share * 100),
         ):
             curve.setData(seconds, np.repeat(values, 2), connect=joined)
-        for plot in (self._speed, self._disk, self._wait):
-            plot.setXRange(-span_seconds, 0, padding=0)
+        start, end = self._in_seconds(picture.shown, picture.newest_ns)
+        for plot in self._plots:
+            plot.setXRange(start, end, padding=0)
         fastest = max(_top(shown.prefill_tokens_per_second), _top(shown.decode_tokens_per_second))
         self._speed.setYRange(0, fastest * 1.1 or 1, padding=0)
-        self._disk.setYRange(0, _top(shown.bytes_per_second) * 1.1 or 1, padding=0)
+        self._show_disk_scale(_top(shown.bytes_per_second), picture.drive_bytes_per_second)
+        self._show_selection(picture)
+
+    def _show_disk_scale(self, top: float, maximum: float) -> None:
+        """Up to the drive's maximum, so that the height of the curve is its load."""
+        self._disk.setYRange(0, max(top, maximum) * 1.05 or 1, padding=0)
+        marks = [(maximum * share, f"{share:.0%}") for share in (0, 0.5, 1)] if maximum else []
+        self._disk.getAxis("right").setTicks([marks])
+
+    def _show_selection(self, picture: TimePicture) -> None:
+        for region in self._regions:
+            region.setVisible(picture.selection is not None)
+            if picture.selection is not None:
+                region.setRegion(self._in_seconds(picture.selection, picture.newest_ns))
+
+    @staticmethod
+    def _in_seconds(part: TimeRange, newest_ns: int) -> tuple[float, float]:
+        return (part.start_ns - newest_ns) / 1e9, (part.end_ns - newest_ns) / 1e9
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.modifiers() in (Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.KeypadModifier):
+            event.accept()
+            self.key_pressed.emit(Qt.Key(event.key()))
+        else:
+            super().keyPressEvent(event)
 
     def apply_theme(self, colours: PlotColours) -> None:
         metrics = self.fontMetrics()
-        for plot in (self._speed, self._disk, self._wait):
-            apply_axes_theme(plot, self.palette(), self.font())
+        for plot in self._plots:
+            apply_axes_theme(plot, self.palette(), self.font(), ("left", "bottom", "right"))
             # one width for all three, so that equal times stand above each other
             plot.getAxis("left").setWidth(metrics.horizontalAdvance("0,000") + int(1.5 * metrics.height()))
+            plot.getAxis("right").setWidth(metrics.horizontalAdvance("100%  "))
         # one pixel wide: without OpenGL a wider line takes five times as long to draw
         self._prefill_curve.setPen(pg.mkPen(colours.prefill))
         self._decode_curve.setPen(pg.mkPen(colours.decode))
         self._disk_curve.setPen(pg.mkPen(colours.disk))
         self._wait_curve.setPen(pg.mkPen(colours.wait))
+        highlight = self.palette().highlight().color()
+        highlight.setAlpha(50)
+        for region in self._regions:
+            region.setBrush(highlight)
 
 
-def step_seconds(series: RateSeries) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
-    """Start and end of each interval in seconds before the newest sample, and which points to join.
+def step_seconds(series: RateSeries, newest_ns: int) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+    """Start and end of each interval in seconds before `newest_ns`, and which points to join.
 
     A rate holds over its whole interval, so it is a step, not a ramp; nothing is drawn where nothing was
     sampled (while a model loads).
@@ -83,7 +163,6 @@ def step_seconds(series: RateSeries) -> tuple[NDArray[np.float64], NDArray[np.in
     edges_ns = np.column_stack((series.start_ns, series.t_ns)).ravel()
     joined = np.ones(len(edges_ns), np.int32)
     joined[1:-1:2] = edges_ns[1:-1:2] == edges_ns[2::2]
-    newest_ns = edges_ns[-1] if len(edges_ns) else 0
     return (edges_ns - newest_ns) / 1e9, joined
 
 

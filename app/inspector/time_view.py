@@ -2,48 +2,84 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from collections.abc import Callable
+
+from PySide6.QtCore import QEvent, Qt
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from app.counter_rates import RateSeries, WindowTotals
-from app.inspector.figures import UNKNOWN, percent_text, rate_text, seconds_text, speed_text
 from app.inspector.plot_theme import plot_colours, swatches_html
-from app.inspector.time_plots import TimePlots
+from app.inspector.time_axis import TimeAxis
+from app.inspector.time_plots import TimePicture, TimePlots
+from app.inspector.time_range import range_between
+from app.inspector.time_words import figures_words, selection_words
 from app.inspector.verdict import WINDOW_SECONDS
 from app.telemetry_store import TelemetryStore
 
-SPAN_CHOICES = {"Last 60 s": 60, "Last 5 min": 300}
+SPAN_CHOICES = {"Last 60 s": 60, "Last 5 min": 300, "Last 30 min": 1800}
+_PAN_SHARE = 0.2
+_ZOOM_STEP = 1.25
+_KEYS = (
+    "Wheel or W, S: zoom. Shift with drag or wheel, or A, D: move. Drag: select and sum; R selects all "
+    "that is shown. F: zoom to the selection. Delete: select nothing. Space: follow."
+)
 
 
 class TimeView(QWidget):
-    """Keeps a snapshot of what it drew, so that the choice of span also works while paused."""
+    """Keeps a snapshot of what it drew, so that zoom, pan and selection also work while paused."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._series: RateSeries | None = None
+        self._window: WindowTotals | None = None
+        self._drive_bytes_per_second = 0.0
+        self._axis = TimeAxis(SPAN_CHOICES["Last 60 s"])
         self._span = QComboBox()
+        self._follow = QPushButton("Follow")
+        self._plots = TimePlots()
+        self._legend, self._figures, self._keys = QLabel(), QLabel(), QLabel(_KEYS)
+        self._build_controls()
+        self._build_layout()
+        self._connect()
+        self._show_legend()
+
+    def _build_controls(self) -> None:
         self._span.setAccessibleName("Time shown")
+        self._span.setPlaceholderText("Zoomed")
         for words, seconds in SPAN_CHOICES.items():
             self._span.addItem(words, seconds)
-        self._span.currentIndexChanged.connect(self._paint_plots)
-        self._plots = TimePlots()
-        self._legend = QLabel()
-        self._legend.setWordWrap(True)
-        self._figures = QLabel()
-        self._figures.setWordWrap(True)
-        self._figures.setAccessibleName("Figures of the last seconds")
-        self._build_layout()
-        self._show_legend()
+        self._follow.setCheckable(True)
+        self._follow.setChecked(True)
+        self._follow.setToolTip("Keep the newest sample in sight.")
+        self._figures.setAccessibleName("Figures of the last seconds, or of the selection")
+        for label in (self._legend, self._figures, self._keys):
+            label.setWordWrap(True)
 
     def _build_layout(self) -> None:
         layout = QVBoxLayout(self)
         top = QHBoxLayout()
         top.addWidget(self._span)
+        top.addWidget(self._follow)
         top.addStretch(1)
         layout.addLayout(top)
         layout.addWidget(self._legend)
         layout.addWidget(self._plots, 1)
         layout.addWidget(self._figures)
+        layout.addWidget(self._keys)
+
+    def _connect(self) -> None:
+        self._span.activated.connect(self._span_chosen)
+        self._follow.clicked.connect(self._set_following)
+        self._plots.zoom_wanted.connect(lambda steps, x: self._zoom(_ZOOM_STEP**steps, self._time_ns(x)))
+        self._plots.pan_wanted.connect(lambda seconds: self._pan(seconds * 1e9 / self._axis.shown.span_ns))
+        self._plots.select_wanted.connect(self._select)
+        self._plots.clear_wanted.connect(self._clear)
+        self._plots.key_pressed.connect(self._key_pressed)
+
+    @property
+    def axis(self) -> TimeAxis:
+        """What is shown and selected."""
+        return self._axis
 
     @property
     def figures_text(self) -> str:
@@ -51,16 +87,79 @@ class TimeView(QWidget):
         return self._figures.text()
 
     def draw(self, store: TelemetryStore) -> None:
-        """Move the curves to the newest sample."""
+        """Take the newest samples; the picture moves only while it follows."""
         self._series = store.rates.series(max(SPAN_CHOICES.values()))
-        self._figures.setText(
-            figures_words(store.rates.window(WINDOW_SECONDS), store.rates.peak_bytes_per_second)
-        )
+        self._window = store.rates.window(WINDOW_SECONDS)
+        self._drive_bytes_per_second = store.drive_bytes_per_second
+        if len(self._series.t_ns):
+            self._axis.take(int(self._series.start_ns[0]), int(self._series.t_ns[-1]))
         self._paint_plots()
 
     def _paint_plots(self) -> None:
-        if self._series is not None:
-            self._plots.draw(self._series, self._span.currentData())
+        if self._series is None:
+            return
+        axis, drive = self._axis, self._drive_bytes_per_second
+        if axis.selection is None:
+            self._figures.setText(figures_words(self._window, drive))
+        else:
+            chosen = self._series.mostly_between(axis.selection.start_ns, axis.selection.end_ns)
+            self._figures.setText(selection_words(chosen.totals(), drive))
+        self._plots.draw(TimePicture(self._series, axis.shown, axis.newest_ns, axis.selection, drive))
+        self._follow.setChecked(axis.is_following)
+        self._span.setCurrentIndex(self._span.findData(axis.shown.span_ns / 1e9))
+
+    # --- zoom, pan, select --------------------------------------------------------------------
+
+    def _key_pressed(self, key: Qt.Key) -> None:
+        calls: dict[Qt.Key, Callable[[], None]] = {
+            Qt.Key.Key_W: lambda: self._zoom(1 / _ZOOM_STEP, self._axis.middle_ns),
+            Qt.Key.Key_S: lambda: self._zoom(_ZOOM_STEP, self._axis.middle_ns),
+            Qt.Key.Key_A: lambda: self._pan(-_PAN_SHARE),
+            Qt.Key.Key_D: lambda: self._pan(_PAN_SHARE),
+            Qt.Key.Key_R: self._select_shown,
+            Qt.Key.Key_F: self._fit,
+            Qt.Key.Key_Delete: self._clear,
+            Qt.Key.Key_Backspace: self._clear,
+            Qt.Key.Key_Space: lambda: self._set_following(not self._axis.is_following),
+        }
+        calls |= {Qt.Key.Key_Left: calls[Qt.Key.Key_A], Qt.Key.Key_Right: calls[Qt.Key.Key_D]}
+        if key in calls:
+            calls[key]()
+
+    def _zoom(self, factor: float, anchor_ns: int) -> None:
+        self._axis.zoom(factor, anchor_ns)
+        self._paint_plots()
+
+    def _pan(self, share: float) -> None:
+        self._axis.pan(share)
+        self._paint_plots()
+
+    def _select(self, first: float, second: float) -> None:
+        self._axis.selection = range_between(self._time_ns(first), self._time_ns(second))
+        self._paint_plots()
+
+    def _select_shown(self) -> None:
+        self._axis.selection = self._axis.shown
+        self._paint_plots()
+
+    def _clear(self) -> None:
+        self._axis.selection = None
+        self._paint_plots()
+
+    def _fit(self) -> None:
+        self._axis.fit_selection()
+        self._paint_plots()
+
+    def _set_following(self, is_following: bool) -> None:
+        self._axis.follow(is_following)
+        self._paint_plots()
+
+    def _span_chosen(self) -> None:
+        self._axis.show_last(self._span.currentData())
+        self._paint_plots()
+
+    def _time_ns(self, seconds: float) -> int:
+        return self._axis.newest_ns + round(seconds * 1e9)
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
@@ -72,21 +171,7 @@ class TimeView(QWidget):
         entries = [
             (colours.prefill, "prefill"),
             (colours.decode, "decode"),
-            (colours.disk, "read from disk"),
+            (colours.disk, "read from disk (right: load)"),
             (colours.wait, "time stood still for the disk"),
         ]
         self._legend.setText(swatches_html(entries))
-
-
-def figures_words(window: WindowTotals | None, peak_bytes_per_second: float) -> str:
-    """The same figures as numbers, over the last seconds."""
-    if window is None:
-        return f"Figures: {UNKNOWN} until two samples of the counters are there."
-    rate = window.bytes_per_second
-    share = percent_text(rate / peak_bytes_per_second if peak_bytes_per_second else None)
-    return (
-        f"Last {seconds_text(window.span_ns)}: prefill {speed_text(window.prefill_tokens_per_second)}, "
-        f"decode {speed_text(window.decode_tokens_per_second)}; disk read {rate_text(rate)}, "
-        f"{share} of the fastest seen ({rate_text(peak_bytes_per_second or None)}); "
-        f"stood still for the disk {percent_text(window.disk_wait_share)} of the time."
-    )

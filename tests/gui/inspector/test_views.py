@@ -181,8 +181,8 @@ def test_time_figures(qtbot: QtBot) -> None:
     )
     view.draw(store)
     assert view.figures_text == (
-        "Last 8 s: prefill n/a, decode 10.0 tok/s; disk read 500 MB/s, 25 % of the fastest seen (2 GB/s); "
-        "stood still for the disk 25 % of the time."
+        "Last 8 s: prefill n/a, decode 10.0 tok/s; disk read 500 MB/s, "
+        "25 % of the drive’s measured maximum (2 GB/s); stood still for the disk 25 % of the time."
     )
 
 
