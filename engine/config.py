@@ -63,6 +63,7 @@ class LoadSettings:
     `pool_per_layer`: experts of each layer that keep a slot (None: automatic; 20 with resident routing).
     `is_pool_fixed`: with resident routing, pools don't learn from what is said.
     `trace_path`: record which experts are asked for, and write that there when the model is freed.
+    `profile_dir`: folder for what is learned about models (None: nothing is kept or used).
     `slots_per_class` overrides the slot count of every slot class (tests, benches).
     """
 
@@ -78,6 +79,7 @@ class LoadSettings:
     routing: Routing = Routing.EXACT
     pool_per_layer: int | None = None
     is_pool_fixed: bool = False
+    profile_dir: Path | None = None
 
     def __post_init__(self) -> None:
         names = (

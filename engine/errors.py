@@ -79,6 +79,10 @@ class TraceFileError(EngineError):
     exit_code = 2
 
 
+class ProfileFileError(EngineError):
+    """A heat profile that can't be read or written; a load goes on without it."""
+
+
 class TemplateError(EngineError):
     """The chat template can't be parsed or rejects these messages."""
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.backends.base import LoadResult
+from engine.backends.heat_keeper import HeatKeeper
 from engine.events import Counters, ExpertsSampled
 from engine.native.context import NativeContext
 from engine.native.model import NativeModel
@@ -29,6 +30,7 @@ class Loaded:
     layers: list[LayerSlots]
     pipeline: ExpertPipeline | None
     statistics: PassStatistics
+    heat: HeatKeeper
     resources: ExitStack
 
     def counters(self) -> Counters:
@@ -82,6 +84,11 @@ class Loaded:
             row = by_class[id(layer.slot_class)][layer.row]
             tiers[layer.index, : len(row)] = row
         return tiers
+
+    def save_heat(self) -> bool:
+        """Write the heat profile; whether it was."""
+        resident = self.pipeline.resident if self.pipeline is not None else None
+        return self.heat.save(self.layers, resident.pools if resident else None, self.statistics)
 
     def close(self) -> None:
         """Stop the readers, free the memory; idempotent."""

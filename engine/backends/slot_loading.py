@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ctypes as c
+import dataclasses
 import time
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 
 from engine.backends.base import CancelToken, LoadReport, LoadResult
+from engine.backends.heat_keeper import HeatKeeper
 from engine.backends.load_budget import LoadBudget
 from engine.backends.loaded import Loaded
 from engine.backends.model_info import describe
@@ -90,7 +92,8 @@ class _Loader:
         context, context_bytes = self._open_context(model, budget, first_plan, pipeline)
         classes = _classes(layers)
         plan = budget.plan(_specs(classes), self._settings, context_bytes)
-        slot_classes = self._open_slots(classes, plan, readers)
+        heat = HeatKeeper(self._settings, self._file, layers, self._layout.top_k)
+        slot_classes = self._open_slots(classes, plan, readers, heat)
         layer_slots = _layer_slots(slot_classes, classes, biases)
         _point_tensors(model, layer_slots)
         statistics = PassStatistics(len(layers), max((layer.n_expert for layer in layers), default=0))
@@ -98,7 +101,7 @@ class _Loader:
             pipeline.attach(
                 layer_slots, statistics, lambda: context.set_abort_flag(c.addressof(_RAISED_FLAG))
             )
-            pipeline.resident = self._resident(layer_slots)
+            pipeline.resident = self._resident(layer_slots, heat)
             self._probe(pipeline, model, context, layer_slots)
             self._record(pipeline, layers)
             if pipeline.resident is not None:
@@ -107,8 +110,9 @@ class _Loader:
         info = describe(
             self._settings, self._facts, budget, plan, context.context_tokens, context_bytes, files.is_direct
         )
+        info = dataclasses.replace(info, notes=info.notes + heat.notes)
         result = LoadResult(info, load_ns, time.perf_counter_ns() - self._started_ns - load_ns)
-        return Loaded(
+        loaded = Loaded(
             result,
             model,
             context,
@@ -117,14 +121,17 @@ class _Loader:
             layer_slots,
             pipeline,
             statistics,
+            heat,
             self._stack.pop_all(),
         )
+        loaded.resources.callback(loaded.save_heat)
+        return loaded
 
-    def _resident(self, layers: list[LayerSlots]) -> ResidentRouting | None:
+    def _resident(self, layers: list[LayerSlots], heat: HeatKeeper) -> ResidentRouting | None:
         if self._settings.routing is not Routing.RESIDENT:
             return None
         shapes = [PoolShape(layer.experts.n_expert, layer.slot_class.plan.decode_pool) for layer in layers]
-        pools = ResidentPools(shapes, is_fixed=self._settings.is_pool_fixed)
+        pools = ResidentPools(shapes, heat.heat(), self._settings.is_pool_fixed)
         return ResidentRouting([layer.experts.layer for layer in layers], self._layout.top_k, pools)
 
     def _report_pools(self, done: int, total: int) -> None:
@@ -190,12 +197,16 @@ class _Loader:
         return context, private_bytes() - before
 
     def _open_slots(
-        self, classes: list[list[LayerExperts]], plan: PlacementPlan, readers: ReaderPool
+        self,
+        classes: list[list[LayerExperts]],
+        plan: PlacementPlan,
+        readers: ReaderPool,
+        heat: HeatKeeper,
     ) -> list[SlotClass]:
         slot_classes = []
         self._enter(LoadPhase.SLOTS)
         for layers, class_plan in zip(classes, plan.classes, strict=True):
-            slot_class = _slot_class(layers, class_plan, self._layout.top_k)
+            slot_class = _slot_class(layers, class_plan, self._layout.top_k, heat)
             self._stack.callback(slot_class.arena.close)
             slot_classes.append(slot_class)
         # closed first: no thread may touch an arena that is gone
@@ -259,13 +270,13 @@ def _specs(classes: list[list[LayerExperts]]) -> tuple[SlotClassSpec, ...]:
     )
 
 
-def _slot_class(layers: list[LayerExperts], plan: ClassPlan, top_k: int) -> SlotClass:
+def _slot_class(layers: list[LayerExperts], plan: ClassPlan, top_k: int, heat: HeatKeeper) -> SlotClass:
     n_expert = layers[0].n_expert
     return SlotClass(
         plan,
         [],
         SlotArena(layers[0], plan.slots),
-        SlotTable(len(layers), n_expert, plan.slots, top_k),
+        SlotTable(len(layers), n_expert, plan.slots, top_k, heat.chance(layers)),
         UseForecast(len(layers), n_expert, top_k),
         {},
     )

@@ -39,7 +39,7 @@ class ResidentPools:
         """`heat` from an earlier session, shape (layers, experts), elects the first members."""
         width = max(shape.n_expert for shape in shapes)
         self._shapes = shapes
-        self._is_fixed = is_fixed
+        self.is_fixed = is_fixed
         self.heat = np.zeros((len(shapes), width)) if heat is None else heat.astype(np.float64)
         self.members = np.zeros((len(shapes), width), np.bool_)
         self._wanted = np.zeros((len(shapes), width), np.int64)
@@ -64,7 +64,7 @@ class ResidentPools:
         Returns whether any pool changed.
         """
         self._fold()
-        if self._is_fixed and not from_all:
+        if self.is_fixed and not from_all:
             self._was_first[:] = False
             return False
         before = self.members.copy()
@@ -76,8 +76,12 @@ class ResidentPools:
         self._was_first[:] = False
         return not np.array_equal(before, self.members)
 
+    def learned(self) -> NDArray[np.float64]:
+        """Heat with what the pass in progress has added."""
+        return self.heat * DECAY_PER_TOKEN**self._tokens + self._wanted
+
     def _fold(self) -> None:
-        self.heat = self.heat * DECAY_PER_TOKEN**self._tokens + self._wanted
+        self.heat = self.learned()
         self._wanted[:] = 0
         self._tokens = 0
 

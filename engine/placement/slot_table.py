@@ -35,7 +35,15 @@ class SlotTable:
     With a slot for every expert, expert e of row r always gets slot r * n_expert + e.
     """
 
-    def __init__(self, n_row: int, n_expert: int, n_slots: int, top_k: int) -> None:
+    def __init__(
+        self,
+        n_row: int,
+        n_expert: int,
+        n_slots: int,
+        top_k: int,
+        known: NDArray[np.float64] | None = None,
+    ) -> None:
+        """`known`: chances from an earlier session, see UseEstimate."""
         self.n_row, self.n_expert, self.n_slots = n_row, n_expert, n_slots
         self.is_complete = n_slots >= n_row * n_expert  # a slot for every expert: each has its own for good
         self.table = np.full((n_row, n_expert), -1, np.int32)
@@ -46,14 +54,14 @@ class SlotTable:
         self._owner = np.full(n_slots, -1, np.int64)  # row * n_expert + expert
         self._is_pool = np.zeros(n_slots, np.bool_)
         self._is_loading = np.zeros(n_slots, np.bool_)
-        self._uses = UseEstimate(n_row, n_expert, top_k)
+        self.uses = UseEstimate(n_row, n_expert, top_k, known)
 
     # --- a layer in flight ------------------------------------------------------------------
 
     def observe(self, row: int, experts: Ids, picks: Ids, n_tokens: int) -> None:
         """The layer in flight uses these distinct experts, each for `picks` of its `n_tokens`."""
         if not self.is_complete:
-            self._uses.observe(row, experts, picks, n_tokens)
+            self.uses.observe(row, experts, picks, n_tokens)
 
     def prepare(self, row: int, wanted: Ids, n_tokens: int) -> Moves | None:
         """Assign slots to the distinct experts `wanted` by the layer in flight and lease them all.
@@ -83,7 +91,7 @@ class SlotTable:
         layer in flight.
         """
         experts = experts[(self.table[row, experts] < 0) & (self._pending[row, experts] < 0)]
-        experts = experts[np.argsort(-self._uses.chance[row, experts], kind="stable")]
+        experts = experts[np.argsort(-self.uses.chance[row, experts], kind="stable")]
         if self.is_complete:
             slots = self._own(row, experts)
             self._assign(row, experts, slots)
@@ -92,7 +100,7 @@ class SlotTable:
         distance = (np.arange(self.n_row) - current_row) % self.n_row
         distance[current_row] = self.n_row
         candidates = candidates[distance[self._owner[candidates] // self.n_expert] > distance[row]]
-        wait = self._uses.expected_wait(self._owner[candidates], current_row, n_tokens)
+        wait = self.uses.expected_wait(self._owner[candidates], current_row, n_tokens)
         slots = np.concatenate((self._free(), candidates[np.argsort(-wait, kind="stable")]))[: len(experts)]
         experts = experts[: len(slots)]
         self._assign(row, experts, slots)
@@ -135,7 +143,7 @@ class SlotTable:
         if self._is_pool.any():
             tiers[(self.table >= 0) & self._is_pool[self.table]] = Tier.HOST_POOL
             return tiers
-        chance = np.where(self.table < 0, -1.0, self._uses.chance)
+        chance = np.where(self.table < 0, -1.0, self.uses.chance)
         if pool_size:
             best = np.argpartition(-chance, min(pool_size, self.n_expert) - 1, axis=1)[:, :pool_size]
             is_best = np.zeros(self.table.shape, np.bool_)
@@ -164,7 +172,7 @@ class SlotTable:
         short = count - len(free)
         if len(window) < short:
             return self._with_pools(free, window, row, leased, count, n_tokens)
-        wait = self._uses.expected_wait(self._owner[window], row, n_tokens)
+        wait = self.uses.expected_wait(self._owner[window], row, n_tokens)
         return np.concatenate((free, window[np.argpartition(-wait, short - 1)[:short]]))
 
     def _with_pools(
@@ -174,7 +182,7 @@ class SlotTable:
         mask = self._is_pool & ~self._is_loading
         mask[leased] = False
         pool = np.flatnonzero(mask)
-        wait = self._uses.expected_wait(self._owner[pool], row, n_tokens)
+        wait = self.uses.expected_wait(self._owner[pool], row, n_tokens)
         slots = np.concatenate((free, window, pool[np.argsort(-wait, kind="stable")]))[:count]
         return slots if len(slots) == count else None
 

@@ -45,3 +45,21 @@ def test_in_a_unit_an_expert_is_needed_if_any_token_picks_it() -> None:
     uses = UseEstimate(n_row=2, n_expert=4, top_k=1)
     uses.chance[:] = 0.5
     assert uses.expected_wait(ids(4), 0, n_tokens=2) == pytest.approx([0.5 + 1 / 0.75 - 1])
+
+
+def test_what_lasts_is_the_share_of_tokens_however_few_there_were() -> None:
+    uses = UseEstimate(n_row=2, n_expert=4, top_k=1)
+    for _ in range(3):  # a quarter of each unit's tokens pick expert 1, the rest expert 2
+        uses.observe(0, ids(1, 2), ids(2, 6), 8)
+    assert uses.lasting()[0] == pytest.approx([0, 0.25, 0.75, 0])
+    assert not uses.lasting()[1].any()
+
+
+def test_a_known_chance_is_where_the_estimate_starts() -> None:
+    known = np.array([[0.0, 0.2, 0.8, 0.0]])
+    uses = UseEstimate(n_row=1, n_expert=4, top_k=1, known=known)
+    assert uses.chance == pytest.approx(known + _PRIOR)
+    assert uses.lasting() == pytest.approx(known)
+    uses.observe(0, ids(0), ids(1), 1)
+    long = [0.8 * 0.98, 0.8 * 0.998]
+    assert uses.lasting()[0, 2] == pytest.approx(sum(long) / 2)
