@@ -78,7 +78,13 @@ class MainWindow(QMainWindow):
         self._store = store
         self.telemetry = TelemetryStore()
         self.chat = Chat(store, bridge, surroundings.settings)
-        self.models = Models(bridge, surroundings.settings, surroundings.simulated, surroundings.demo)
+        self.models = Models(
+            bridge,
+            surroundings.settings,
+            surroundings.simulated,
+            surroundings.demo,
+            surroundings.data_dir / "profiles",
+        )
         self.inspector = InspectorDock(self.telemetry)
         self.notice = NoticeBar()
         self.header, self.find_bar = ConversationHeader(), FindBar(self.chat.view.transcript)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -62,9 +62,17 @@ class Models(QObject):
     stopped = Signal()
 
     def __init__(
-        self, engine: ModelEngine, settings: QSettings, simulated: LoadSettings, demo: LoadSettings | None
+        self,
+        engine: ModelEngine,
+        settings: QSettings,
+        simulated: LoadSettings,
+        demo: LoadSettings | None,
+        profile_dir: Path | None = None,
     ) -> None:
-        """`simulated` loads the simulated model, `demo` the demo model if there is one."""
+        """`simulated` loads the simulated model, `demo` the demo model if there is one.
+
+        Every load keeps what it learns about the model in `profile_dir`.
+        """
         super().__init__()
         self.state = EngineState.EMPTY
         self.model: ModelInfo | None = None
@@ -73,6 +81,7 @@ class Models(QObject):
         self._engine = engine
         self._simulated = simulated
         self._demo = demo
+        self._profile_dir = profile_dir
         self._pending: dict[int, PendingLoad] = {}
         self._last: LoadSettings | None = None
         self.panel.cancel_wanted.connect(self.cancel_load)
@@ -109,6 +118,7 @@ class Models(QObject):
     def load(self, settings: LoadSettings) -> None:
         """Load; a load in progress is stopped first."""
         self.cancel_load()
+        settings = replace(settings, profile_dir=self._profile_dir)
         request_id = self._engine.load(settings)
         is_simulated = settings.path == self._simulated.path
         name = "a simulated model" if is_simulated else settings.path.name

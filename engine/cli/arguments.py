@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+import platformdirs
+
 from engine.config import Routing, parse_size_bytes
 from engine.errors import UsageError
 
@@ -83,6 +85,26 @@ def add_routing(parser: argparse.ArgumentParser) -> None:
         default="learn",
         help="with resident routing: let pools learn from what is said (default), or leave them",
     )
+
+
+def add_profile(parser: argparse.ArgumentParser) -> None:
+    """Where to keep what is learned about the model."""
+    parser.add_argument(
+        "--profile-dir",
+        type=Path,
+        metavar="DIR",
+        help="folder for heat profiles: which experts a model uses most (default: the user's data folder)",
+    )
+    parser.add_argument("--no-profile", action="store_true", help="neither use nor keep a heat profile")
+
+
+def profile_dir(arguments: argparse.Namespace) -> Path | None:
+    """The folder that the arguments of `add_profile` name, or None."""
+    if arguments.no_profile:
+        return None
+    if arguments.profile_dir is not None:
+        return Path(arguments.profile_dir)
+    return platformdirs.user_data_path("emberglass", appauthor=False) / "profiles"
 
 
 def _routing(text: str) -> Routing:

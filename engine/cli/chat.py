@@ -12,9 +12,11 @@ from engine.backends.fake import FakeBackend
 from engine.cli.arguments import (
     add_loading,
     add_optional_file,
+    add_profile,
     add_routing,
     natural,
     positive,
+    profile_dir,
     unit_tokens,
 )
 from engine.cli.chat_views import JsonView, TextView
@@ -38,6 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--system", metavar="TEXT", help="system message")
     add_loading(parser)
     add_routing(parser)
+    add_profile(parser)
     parser.add_argument("--ctx", type=positive, metavar="N", help="context window in tokens")
     parser.add_argument(
         "--unit", type=unit_tokens, metavar="N", help="prompt tokens that pass a layer together, or auto"
@@ -97,6 +100,7 @@ def settings_of(arguments: argparse.Namespace) -> LoadSettings:
         routing=arguments.routing,
         pool_per_layer=arguments.slots,
         is_pool_fixed=arguments.pool == "fixed",
+        profile_dir=profile_dir(arguments),
         threads=arguments.threads,
         is_prefetch_on=not arguments.no_prefetch,
     )

@@ -62,3 +62,13 @@ def test_without_the_demo_nothing_is_loaded(qtbot: QtBot, settings: QSettings) -
     models.load_first()
     models.load_demo()
     assert engine.loads == []
+
+
+def test_every_load_keeps_what_it_learns(qtbot: QtBot, settings: QSettings, tmp_path: Path) -> None:
+    engine = _Engine()
+    models = Models(engine, settings, _SIMULATED, _DEMO, tmp_path / "profiles")
+    for widget in (models.panel, models.start_page):
+        qtbot.addWidget(widget)
+    models.load_demo()
+    models.load(LoadSettings(Path("other.gguf")))
+    assert [each.profile_dir for each in engine.loads] == [tmp_path / "profiles"] * 2

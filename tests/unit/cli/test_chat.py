@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from engine.backends.base import CancelToken
+from engine.backends.base import CancelToken, LoadReport, LoadResult
 from engine.backends.fake import FakeBackend
 from engine.backends.fake_script import FakeScript
 from engine.cli import chat
@@ -208,3 +208,23 @@ def test_without_a_file_the_demo_model_answers(monkeypatch: pytest.MonkeyPatch, 
     with backend():
         printed = run_engine("chat", "--backend", "fake", "--prompt", "sky", "--ctx", "512")
     assert (printed.code, printed.out, asked) == (0, "It is blue.\n", [(None, 512)])
+
+
+def test_what_is_learned_goes_to_the_data_folder_unless_told_otherwise(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    seen: list[Path | None] = []
+
+    class NotingBackend(FakeBackend):
+        def load(
+            self, settings: LoadSettings, report: Callable[[LoadReport], None], cancel: CancelToken
+        ) -> LoadResult:
+            seen.append(settings.profile_dir)
+            return super().load(settings, report, cancel)
+
+    monkeypatch.setattr(chat, "backend_factory", lambda _: lambda: NotingBackend(FakeScript(**_FAST)))
+    for words in ((), ("--profile-dir", "other"), ("--no-profile",)):
+        printed = run_engine("chat", "x.gguf", "--prompt", "Hi", "--max-tokens", "1", *words)
+        assert printed.code == 0
+    assert seen == [tmp_path / "emberglass" / "profiles", Path("other"), None]

@@ -1,0 +1,19 @@
+"""For all tests: nobody's real data folder."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+_numbers = itertools.count()
+# what platformdirs asks first, on Linux and macOS and on Windows
+_VARIABLES = ("XDG_DATA_HOME", "WIN_PD_OVERRIDE_LOCAL_APPDATA")
+
+
+@pytest.fixture(autouse=True)
+def data_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder of its own for every test and its subprocesses; made by whoever first writes there."""
+    folder = tmp_path_factory.getbasetemp() / f"data-home-{next(_numbers)}"
+    for variable in _VARIABLES:
+        monkeypatch.setenv(variable, str(folder))
