@@ -74,7 +74,7 @@ class TimePlots(PlotFrame):
         plot.setLabel("left", title, units=units)
         plot.getAxis("left").enableAutoSIPrefix(units == "B/s")
         plot.showAxis("right")
-        plot.getAxis("right").setStyle(showValues=row == 1)
+        plot.getAxis("right").setTicks([[]])
         bottom = plot.getAxis("bottom")
         bottom.enableAutoSIPrefix(False)
         bottom.setStyle(showValues=row == 2)

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 import pyqtgraph as pg
-from PySide6.QtCore import Qt
+from pyqtgraph.GraphicsScene.mouseEvents import MouseClickEvent
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QBrush, QColor
 from PySide6.QtWidgets import QWidget
 
@@ -20,14 +21,17 @@ _PREFILL_PLACE = list(PHASE_WORDS).index("prefill_ns")
 
 
 class TtftBars(PlotFrame):
-    """One bar per answer; the hatched part of prefill is the wait for the disk."""
+    """One bar per answer; the hatched part of prefill is the wait for the disk. A click chooses an answer."""
+
+    answer_chosen = Signal(int)  # its number
 
     def __init__(self, parent: QWidget | None = None) -> None:
         self._plot = pg.PlotWidget()
-        super().__init__(self._plot, 14, parent)
+        super().__init__(self._plot, 10, parent)
         self._plot.setAccessibleName("Time to first token of the last answers, by phase")
         self._bars = [_empty_bars() for _ in PHASE_WORDS]
         self._hatch = _empty_bars()
+        self._numbers: tuple[int, ...] = ()
         self._build_plot()
         self.update_theme()
 
@@ -41,12 +45,19 @@ class TtftBars(PlotFrame):
         item.getViewBox().invertY(True)
         for bars in (*self._bars, self._hatch):
             item.addItem(bars)
+        self._plot.scene().sigMouseClicked.connect(self._clicked)
+
+    def _clicked(self, event: MouseClickEvent) -> None:
+        place = round(self._plot.getPlotItem().getViewBox().mapSceneToView(event.scenePos()).y())
+        if 0 <= place < len(self._numbers):
+            self.answer_chosen.emit(self._numbers[place])
 
     def draw(self, answers: Sequence[AnswerTiming]) -> None:
         """Show `answers`, the first on top; at least one."""
         seconds = np.array([phase_values_ns(answer.ttft) for answer in answers]) / 1e9
         ends = seconds.cumsum(axis=1)
         places = np.arange(len(answers))
+        self._numbers = tuple(answer.number for answer in answers)
         for phase, bars in enumerate(self._bars):
             bars.setOpts(x0=ends[:, phase] - seconds[:, phase], width=seconds[:, phase], y=places, height=0.7)
         waits = np.array([answer.ttft.prefill_disk_wait_ns for answer in answers]) / 1e9

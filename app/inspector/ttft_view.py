@@ -2,76 +2,103 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from PySide6.QtWidgets import QComboBox, QFormLayout, QLabel, QVBoxLayout, QWidget
 
-from PySide6.QtCore import QEvent, Qt
-from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
-
-from app.inspector.display_words import PHASE_WORDS, phase_values_ns
-from app.inspector.figures import milliseconds_text
+from app.inspector.figure_table import FigureTable
 from app.inspector.notice_page import NoticePage
-from app.inspector.plot_theme import plot_colours
 from app.inspector.ttft_bars import TtftBars
+from app.inspector.ttft_comparison import answer_title, comparison_words, phase_rows
+from app.inspector.ttft_waterfall import TtftWaterfall
 from app.telemetry_store import AnswerTiming, TelemetryStore
 
 ANSWERS_SHOWN = 8
 
 
 class TtftView(NoticePage):
-    """Stacked horizontal bars, newest answer on top, and the newest answer's phases in milliseconds."""
+    """Bars of the last answers, newest on top; one of them as a waterfall and in figures beside another."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._answers: tuple[AnswerTiming, ...] = ()
-        self._bars = TtftBars()
-        self._legend = QLabel()
-        self._legend.setWordWrap(True)
-        self._legend.setTextFormat(Qt.TextFormat.RichText)
-        self._legend.setAccessibleName("Phases of the newest answer in milliseconds")
+        self._bars, self._waterfall = TtftBars(), TtftWaterfall()
+        self._chosen = self._choice("Answer shown", "Newest answer")
+        self._other = self._choice("Answer to compare with", "The answer before it")
+        self._sentence = QLabel()
+        self._sentence.setWordWrap(True)
+        self._sentence.setAccessibleName("Which phase grew first")
+        self._table = FigureTable("Phases in milliseconds", ("Phase", "This", "Other", "Change"))
+        choices = QFormLayout()
+        choices.addRow("Answer", self._chosen)
+        choices.addRow("Beside", self._other)
         layout = QVBoxLayout(self.content)
         layout.addWidget(self._bars, 1)
-        layout.addWidget(self._legend)
+        layout.addLayout(choices)
+        layout.addWidget(self._sentence)
+        layout.addWidget(self._waterfall, 1)
+        layout.addWidget(self._table)
+        self._bars.answer_chosen.connect(self.choose_answer)
+
+    def _choice(self, name: str, first: str) -> QComboBox:
+        box = QComboBox()
+        box.setAccessibleName(name)
+        box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        box.addItem(first, None)
+        box.activated.connect(self._show_chosen)
+        return box
 
     @property
-    def legend_html(self) -> str:
-        return self._legend.text()
+    def sentence(self) -> str:
+        """What made the time grow."""
+        return self._sentence.text()
+
+    @property
+    def rows(self) -> tuple[tuple[str, ...], ...]:
+        """Phases of the chosen answer and of the one beside it."""
+        return self._table.rows
 
     def draw(self, store: TelemetryStore) -> None:
         """Show the newest answers."""
-        self._answers = tuple(store.answers)[-ANSWERS_SHOWN:][::-1]
-        if not self._answers:
+        answers = tuple(store.answers)[::-1]
+        if not answers:
+            self._answers = ()
             self.show_notice("No answer yet. Each answer adds a bar: what its first token waited for.")
             return
         self.show_notice("")
-        self._bars.draw(self._answers)
-        self._show_legend()
+        if answers == self._answers:
+            return
+        self._answers = answers
+        self._fill(self._chosen)
+        self._fill(self._other)
+        self._bars.draw(answers[:ANSWERS_SHOWN])
+        self._show_chosen()
 
-    def _show_legend(self) -> None:
-        if self._answers:
-            colours = plot_colours(self.palette()).phases
-            self._legend.setText(legend_html(self._answers[0], colours))
+    def choose_answer(self, number: int) -> None:
+        """Show this answer instead of the newest."""
+        self._chosen.setCurrentIndex(max(0, self._chosen.findData(number)))
+        self._show_chosen()
 
-    def changeEvent(self, event: QEvent) -> None:
-        super().changeEvent(event)
-        if event.type() == QEvent.Type.PaletteChange:
-            self._show_legend()
+    def compare_with(self, number: int) -> None:
+        """Put this answer beside the chosen one."""
+        self._other.setCurrentIndex(max(0, self._other.findData(number)))
+        self._show_chosen()
 
+    def _fill(self, box: QComboBox) -> None:
+        """Keeps the choice as long as that answer is there."""
+        number = box.currentData()
+        while box.count() > 1:
+            box.removeItem(1)
+        for answer in self._answers:
+            box.addItem(answer_title(answer), answer.number)
+        box.setCurrentIndex(max(0, box.findData(number)) if number is not None else 0)
 
-def legend_html(answer: AnswerTiming, colours: Sequence[str]) -> str:
-    """A table of phases: colour, words, milliseconds; the parts add up to the total below them."""
-    title = f"Answer #{answer.number}" + (f" ({answer.model_name})" if answer.model_name else "")
-    values = phase_values_ns(answer.ttft)
-    rows = []
-    for colour, words, value in zip(colours, PHASE_WORDS.values(), values, strict=True):
-        rows.append(_legend_row(f'<span style="color:{colour}">■</span>', words, value))
-        if words == "prefill":
-            rows.append(_legend_row("▨", "of it waiting for disk", answer.ttft.prefill_disk_wait_ns))
-    rows.append(_legend_row("", "<b>time to first token</b>", answer.ttft.total_ns))
-    return f"<b>{title}</b><table>{''.join(rows)}</table>"
+    def _show_chosen(self) -> None:
+        if not self._answers:
+            return
+        now = self._answer(self._chosen.currentData()) or self._answers[0]
+        before = self._answer(self._other.currentData()) or self._answer(now.number - 1)
+        self._sentence.setText(comparison_words(before, now) if before else answer_title(now))
+        self._waterfall.draw(now.ttft, before.ttft if before else None)
+        self._table.show_rows(phase_rows(now, before))
 
-
-def _legend_row(swatch: str, words: str, value_ns: int) -> str:
-    return (
-        f"<tr><td>{swatch}&nbsp;</td><td>{words}&nbsp;&nbsp;</td>"
-        f'<td align="right">{milliseconds_text(value_ns)}</td></tr>'
-    )
+    def _answer(self, number: int | None) -> AnswerTiming | None:
+        return next((answer for answer in self._answers if answer.number == number), None)
