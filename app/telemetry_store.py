@@ -25,6 +25,7 @@ from engine.events import (
     PrefillProgress,
     RequestFailed,
     StateChanged,
+    TextDelta,
     TtftPhases,
     Usage,
 )
@@ -64,6 +65,8 @@ class TelemetryStore:
         self.rates = CounterRates(RING_ROWS)
         self.answers: deque[AnswerTiming] = deque(maxlen=ANSWERS_KEPT)
         self.newest_ns = 0
+        self.context_used_tokens = 0  # prompt and answer so far, of the newest request
+        self._prompt_tokens = 0
         self._answer_count = 0
 
     @property
@@ -104,6 +107,10 @@ class TelemetryStore:
                 self._take_model(event.info)
             case GenerationStarted():
                 self.prefill_progress = None
+                self._prompt_tokens = self.context_used_tokens = event.prompt_tokens
+            case TextDelta():
+                self.context_used_tokens = self._prompt_tokens + event.completion_tokens
+                return False  # drawn with the next counters
             case GenerationFinished():
                 self._take_answer(event)
             case RequestFailed():
@@ -130,6 +137,7 @@ class TelemetryStore:
         """Counters, experts and progress belong to one loaded model; rates and answers outlive it."""
         self.model = self.counters = self.experts = None
         self.load_progress = self.prefill_progress = None
+        self.context_used_tokens = 0
         self.rates.restart()
         self.experts_version += 1
 
@@ -146,3 +154,5 @@ class TelemetryStore:
         self.answers.append(AnswerTiming(self._answer_count, name, event.reason, event.usage, event.ttft))
         self.answers_version += 1
         self.prefill_progress = None
+        if event.usage.prompt_tokens:  # 0: stopped before it began, the context is as it was
+            self.context_used_tokens = event.usage.prompt_tokens + event.usage.completion_tokens

@@ -8,8 +8,6 @@ from PySide6.QtCore import QTimer
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import (
     QDockWidget,
-    QHBoxLayout,
-    QLabel,
     QPushButton,
     QScrollArea,
     QTabWidget,
@@ -18,12 +16,14 @@ from PySide6.QtWidgets import (
 )
 
 from app.inspector.expert_view import ExpertView
+from app.inspector.fidelity_meter import FidelityMeter
 from app.inspector.numbers_view import NumbersView
 from app.inspector.slot_figures import resident_share
 from app.inspector.slots_view import SlotsView
 from app.inspector.time_view import TimeView
 from app.inspector.ttft_view import TtftView
-from app.inspector.verdict import WINDOW_SECONDS, Evidence, Verdict, verdict
+from app.inspector.verdict import WINDOW_SECONDS, Evidence, verdict
+from app.inspector.verdict_bar import VerdictBar
 from app.telemetry_store import TelemetryStore
 
 REFRESH_MS = 220  # 4-5 times a second: at 10 Hz drawing cost decoding more than a tenth of its speed
@@ -44,9 +44,7 @@ class InspectorDock(QDockWidget):
         self._store = store
         self._views: list[View] = []
         self._drawn: tuple[int, int] | None = None
-        self._verdict = QLabel()
-        self._verdict.setWordWrap(True)
-        self._verdict.setAccessibleName("What the engine waits for")
+        self.verdict_bar, self.fidelity = VerdictBar(), FidelityMeter()
         self._pause = QPushButton("Pause")
         self._pause.setCheckable(True)
         self._pause.setToolTip("Keep the picture as it is; the engine goes on.")
@@ -80,17 +78,16 @@ class InspectorDock(QDockWidget):
     def _build_layout(self) -> None:
         body = QWidget()
         layout = QVBoxLayout(body)
-        top = QHBoxLayout()
-        top.addWidget(self._verdict, 1)
-        top.addWidget(self._pause)
-        layout.addLayout(top)
+        self.verdict_bar.add_button(self._pause)
+        layout.addWidget(self.verdict_bar)
+        layout.addWidget(self.fidelity)
         layout.addWidget(self._tabs, 1)
         self.setWidget(body)
 
     @property
     def verdict_text(self) -> str:
         """The sentence on the screen."""
-        return self._verdict.text()
+        return self.verdict_bar.sentence
 
     @property
     def is_seen(self) -> bool:
@@ -110,7 +107,8 @@ class InspectorDock(QDockWidget):
         if state == self._drawn:
             return
         self._drawn = state
-        self._show_verdict(verdict(self._evidence()))
+        self.verdict_bar.show_verdict(verdict(self._evidence()))
+        self.fidelity.draw(self._store.counters)
         self._views[self._tabs.currentIndex()].draw(self._store)
 
     def _evidence(self) -> Evidence:
@@ -119,14 +117,9 @@ class InspectorDock(QDockWidget):
             state=store.state,
             load_progress=store.load_progress,
             window=store.rates.window(WINDOW_SECONDS),
-            peak_bytes_per_second=store.rates.peak_bytes_per_second,
+            drive_bytes_per_second=store.drive_bytes_per_second,
             resident_share=resident_share(store.experts.sample) if store.experts else None,
         )
-
-    def _show_verdict(self, found: Verdict) -> None:
-        self._verdict.setText(found.sentence)
-        self._verdict.setToolTip(found.rule)
-        self._verdict.setAccessibleDescription(found.rule)
 
     def set_paused(self, is_paused: bool) -> None:
         """Keep the picture as it is, or go on; the engine is not touched."""

@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from app.counter_rates import hit_share
+from app.counter_rates import WindowTotals, hit_share
 from app.inspector.figure_table import FigureTable
-from app.inspector.figures import UNKNOWN, count_text, milliseconds_text, percent_text
+from app.inspector.figures import (
+    UNKNOWN,
+    count_text,
+    milliseconds_text,
+    percent_text,
+    rate_text,
+    speed_text,
+)
+from app.inspector.verdict import WINDOW_SECONDS
 from app.telemetry_store import TelemetryStore
 from engine.config import format_size
 from engine.events import Counters, ModelInfo
@@ -19,26 +27,30 @@ _REASON_WORDS = {
 
 
 class NumbersView(QWidget):
-    """A table of cumulative counters and planned sizes; nothing here is derived but the hit rate."""
+    """Cumulative counters, planned sizes, and what decoding asks of memory."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._counters = FigureTable("Counters", ("Since the model was loaded", ""))
         self._sizes = FigureTable("Sizes", ("Planned sizes", ""))
+        self._memory = FigureTable("Memory", ("What decoding asks of memory", ""))
         layout = QVBoxLayout(self)
         layout.addWidget(self._counters)
         layout.addWidget(self._sizes)
+        layout.addWidget(self._memory)
         layout.addStretch(1)
 
     @property
     def texts(self) -> dict[str, str]:
-        """Figure per name, of both tables."""
-        return {row[0]: row[1] for row in self._counters.rows + self._sizes.rows}
+        """Figure per name, of all tables."""
+        rows = self._counters.rows + self._sizes.rows + self._memory.rows
+        return {row[0]: row[1] for row in rows}
 
     def draw(self, store: TelemetryStore) -> None:
         """Show the newest counters."""
         self._counters.show_rows(counter_rows(store.counters))
-        self._sizes.show_rows(size_rows(store.model))
+        self._sizes.show_rows(size_rows(store.model, store.context_used_tokens))
+        self._memory.show_rows(memory_rows(store.model, store.rates.window(WINDOW_SECONDS)))
 
 
 def counter_rows(counters: Counters | None) -> list[tuple[str, str]]:
@@ -63,7 +75,7 @@ def counter_rows(counters: Counters | None) -> list[tuple[str, str]]:
     ]
 
 
-def size_rows(model: ModelInfo | None) -> list[tuple[str, str]]:
+def size_rows(model: ModelInfo | None, context_used_tokens: int) -> list[tuple[str, str]]:
     """(name, figure) pairs; n/a without a model."""
     m = model
     return [
@@ -71,11 +83,42 @@ def size_rows(model: ModelInfo | None) -> list[tuple[str, str]]:
         ("expert slots", _share_of_budget(m) if m else UNKNOWN),
         ("dense weights", _size(m.dense_bytes if m else None)),
         ("context (KV cache)", _size(m.kv_bytes if m else None)),
+        ("of it filled", _filled_words(m, context_used_tokens) if m else UNKNOWN),
+        ("growth per token", _size(kv_bytes_per_token(m) if m else None)),
         ("compute buffers", _size(m.compute_bytes if m else None)),
         ("file", _size(m.file_bytes if m else None)),
         ("tokens per unit", count_text(m.unit_tokens if m else None)),
         ("direct reads", UNKNOWN if m is None else "yes" if m.is_direct_io else "no, through the page cache"),
     ]
+
+
+def memory_rows(model: ModelInfo | None, window: WindowTotals | None) -> list[tuple[str, str]]:
+    """(name, figure) pairs: what must come from memory per token, and at the speed of the last seconds."""
+    per_token = bytes_per_token(model) if model else None
+    speed = window.decode_tokens_per_second if window else None
+    needed = per_token * speed if per_token is not None and speed is not None else None
+    at_most = "at most " if model and len(model.slot_classes) > 1 else ""
+    return [
+        ("weights per decoded token", UNKNOWN if per_token is None else at_most + format_size(per_token)),
+        ("decode speed lately", speed_text(speed)),
+        ("needed memory bandwidth", rate_text(needed)),
+        ("read from disk meanwhile", rate_text(window.bytes_per_second if window else None)),
+    ]
+
+
+def bytes_per_token(model: ModelInfo) -> int:
+    """Dense weights and the chosen experts of every MoE layer; all counted as the largest of them."""
+    return model.dense_bytes + len(model.moe_layers) * model.top_k * model.expert_bytes
+
+
+def kv_bytes_per_token(model: ModelInfo) -> int:
+    """Keys and values of one token."""
+    return model.kv_bytes // model.context_tokens if model.context_tokens else 0
+
+
+def _filled_words(model: ModelInfo, used_tokens: int) -> str:
+    size = format_size(used_tokens * kv_bytes_per_token(model))
+    return f"{size} ({count_text(used_tokens)} of {count_text(model.context_tokens)} tokens)"
 
 
 def _share_of_budget(model: ModelInfo) -> str:

@@ -36,13 +36,14 @@ class Verdict:
 class Evidence:
     """All that a verdict may use; None is unknown.
 
-    `resident_share`: part of all experts that has a slot's bytes now, 0..1.
+    `drive_bytes_per_second`: the drive's measured maximum. `resident_share`: part of all
+    experts that has a slot's bytes now, 0..1.
     """
 
     state: EngineState
     load_progress: LoadProgress | None = None
     window: WindowTotals | None = None
-    peak_bytes_per_second: float = 0.0
+    drive_bytes_per_second: float = 0.0
     resident_share: float | None = None
 
 
@@ -78,15 +79,15 @@ def _loading(progress: LoadProgress | None) -> Verdict:
 def _generating(evidence: Evidence, window: WindowTotals) -> Verdict:
     share = window.disk_wait_share
     measured = (
-        f"{percent_text(share)} of the last {seconds_text(window.span_ns)} "
-        f"({rate_text(window.bytes_per_second)} read)"
+        f"{percent_text(share)} of the last {seconds_text(window.span_ns)} ({_rate_words(evidence, window)})"
     )
     rule = (
         f"Time the engine stood still for reads, divided by the time that passed: "
         f"{window.disk_wait_ns / 1e6:,.0f} ms of {window.span_ns / 1e6:,.0f} ms. "
         f"From {percent_text(WAITING_SHARE)} on it counts as waiting, "
         f"below {percent_text(SOME_WAITING_SHARE)} as computing. The disk is near its fastest from "
-        f"{percent_text(DRIVE_AT_LIMIT_SHARE)} of the highest rate seen since the program started."
+        f"{percent_text(DRIVE_AT_LIMIT_SHARE)} of its measured maximum: the rate the engine measured, or the "
+        f"highest seen since the program started."
     )
     if share >= WAITING_SHARE:
         return Verdict(f"Waiting for disk {measured}; {_waiting_advice(evidence, window)}", rule)
@@ -95,12 +96,19 @@ def _generating(evidence: Evidence, window: WindowTotals) -> Verdict:
     return Verdict(f"Computing: waited for disk {measured}; more slots would change little.", rule)
 
 
+def _rate_words(evidence: Evidence, window: WindowTotals) -> str:
+    if not evidence.drive_bytes_per_second:
+        return f"{rate_text(window.bytes_per_second)} read"
+    maximum = rate_text(evidence.drive_bytes_per_second)
+    return f"{rate_text(window.bytes_per_second)} read of the drive’s {maximum}"
+
+
 def _waiting_advice(evidence: Evidence, window: WindowTotals) -> str:
     if evidence.resident_share == 1:
         return "every expert is in memory now, so this should end."
     if not window.expert_misses and not window.expert_streamed:
         return "no expert was read, so more slots would not help."
-    peak = evidence.peak_bytes_per_second
-    if peak and window.bytes_per_second >= DRIVE_AT_LIMIT_SHARE * peak:
-        return "the disk runs near the fastest rate seen; more slots would help."
+    maximum = evidence.drive_bytes_per_second
+    if maximum and window.bytes_per_second >= DRIVE_AT_LIMIT_SHARE * maximum:
+        return "the drive gives all it can; more slots would help."
     return "more slots would help."

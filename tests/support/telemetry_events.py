@@ -58,8 +58,8 @@ def state_event(t_seconds: float, state: EngineState) -> StateChanged:
     return StateChanged(t_ns=int(t_seconds * SECOND_NS), state=state)
 
 
-def counters_event(t_seconds: float, **figures: int) -> CountersSampled:
-    return CountersSampled(t_ns=int(t_seconds * SECOND_NS), counters=Counters(**figures))
+def counters_event(t_seconds: float, **figures: float) -> CountersSampled:
+    return CountersSampled(t_ns=int(t_seconds * SECOND_NS), counters=Counters(**figures))  # type: ignore[arg-type]
 
 
 def experts_event(

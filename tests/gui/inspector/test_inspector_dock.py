@@ -140,8 +140,27 @@ def test_the_verdict_comes_from_the_counters(qtbot: QtBot, scene: Scene) -> None
     )
     scene.dock.refresh()
     assert scene.dock.verdict_text == (
-        "Waiting for disk 50 % of the last 2 s (500 MB/s read); "
-        "the disk runs near the fastest rate seen; more slots would help."
+        "Waiting for disk 50 % of the last 2 s (500 MB/s read of the drive’s 500 MB/s); "
+        "the drive gives all it can; more slots would help."
+    )
+    assert scene.dock.verdict_bar.rule == ""
+    scene.dock.verdict_bar.show_rule(True)
+    assert "1,000 ms of 2,000 ms" in scene.dock.verdict_bar.rule
+
+
+def test_fidelity_shows_with_resident_routing_only(qtbot: QtBot, scene: Scene) -> None:
+    scene.show(qtbot)
+    scene.store.apply([*load_events(model_info()), counters_event(1)])
+    scene.dock.refresh()
+    assert scene.dock.fidelity.isHidden()
+    scene.store.apply(
+        [counters_event(2, ranks_routed=4000, ranks_replaced=500, gate_mass_wanted=80.0, gate_mass_used=77.6)]
+    )
+    scene.dock.refresh()
+    assert scene.dock.fidelity.isVisible()
+    assert scene.dock.fidelity.text() == (
+        "Resident routing: 12 % of ranks replaced, 3 % of the gate mass lost; "
+        "close: wording changes, rarely what is meant."
     )
 
 

@@ -19,7 +19,7 @@ from app.inspector.time_view import TimeView
 from app.inspector.ttft_bars import TtftBars
 from app.inspector.ttft_view import TtftView
 from app.telemetry_store import TelemetryStore
-from engine.events import Counters, CountersSampled, TtftPhases
+from engine.events import Counters, CountersSampled, GenerationStarted, TextDelta, TtftPhases
 from tests.support.telemetry_events import (
     answer_event,
     counters_event,
@@ -257,6 +257,28 @@ def test_numbers_are_the_counters(qtbot: QtBot) -> None:
     assert texts["hit rate"] == "75 %"
     # 10 slots x 1,004,096 bytes of 10^9
     assert texts["expert slots"] == "9.58 MiB (1 % of the budget)"
+
+
+def test_numbers_say_what_decoding_needs(qtbot: QtBot) -> None:
+    view = NumbersView()
+    qtbot.addWidget(view)
+    store = TelemetryStore()
+    store.apply([*load_events(model_info()), counters_event(0)])
+    store.apply([GenerationStarted(t_ns=1, prompt_tokens=1000, cached_tokens=0, context_tokens=4096)])
+    store.apply([TextDelta(t_ns=2, text="a", completion_tokens=24)])
+    store.apply([counters_event(2, decode_tokens=20, decode_ns=2 * 10**9, bytes_read=3 * 10**9)])
+    view.draw(store)
+    texts = view.texts
+    # 10^7 bytes for 4,096 tokens: 2,441 each, 1,024 of them filled
+    assert texts["growth per token"] == "2.38 KiB"
+    assert texts["of it filled"] == "2.38 MiB (1,024 of 4,096 tokens)"
+    # 10^8 dense and 3 layers x 2 experts x 10^6, ten times a second
+    assert texts["weights per decoded token"] == "101 MiB"
+    assert texts["needed memory bandwidth"] == "1.06 GB/s"
+    assert texts["read from disk meanwhile"] == "1.5 GB/s"
+    store.apply(load_events(model_info(), 3))
+    view.draw(store)
+    assert view.texts["of it filled"] == "0 B (0 of 4,096 tokens)"
 
 
 def test_plots_follow_the_palette(qtbot: QtBot) -> None:

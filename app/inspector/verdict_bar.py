@@ -1,0 +1,54 @@
+"""The sentence of verdict, and on a click the rule behind it."""
+
+from __future__ import annotations
+
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+
+from app.inspector.verdict import Verdict
+
+
+class VerdictBar(QWidget):
+    """`add_button` puts a button of the dock beside “Why?”."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._sentence, self._rule = QLabel(), QLabel()
+        for label, name in (
+            (self._sentence, "What the engine waits for"),
+            (self._rule, "Rule of the verdict"),
+        ):
+            label.setWordWrap(True)
+            label.setAccessibleName(name)
+        self._rule.setVisible(False)
+        self._why = QPushButton("Why?")
+        self._why.setCheckable(True)
+        self._why.setToolTip("Show the figures and the rule behind the sentence.")
+        self._why.toggled.connect(self._rule.setVisible)
+        self._top = QHBoxLayout()
+        self._top.addWidget(self._sentence, 1)
+        self._top.addWidget(self._why)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addLayout(self._top)
+        layout.addWidget(self._rule)
+
+    def add_button(self, button: QPushButton) -> None:
+        self._top.addWidget(button)
+
+    @property
+    def sentence(self) -> str:
+        return self._sentence.text()
+
+    @property
+    def rule(self) -> str:
+        """The rule, if it shows; otherwise empty."""
+        return "" if self._rule.isHidden() else self._rule.text()
+
+    def show_rule(self, is_shown: bool) -> None:
+        """As a click on “Why?” does."""
+        self._why.setChecked(is_shown)
+
+    def show_verdict(self, found: Verdict) -> None:
+        self._sentence.setText(found.sentence)
+        self._sentence.setAccessibleDescription(found.rule)
+        self._rule.setText(found.rule)
