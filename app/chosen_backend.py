@@ -8,7 +8,15 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.backends.base import CancelToken, InferenceBackend, LoadReport, LoadResult, Sampler
+from engine.backends.base import (
+    CancelToken,
+    InferenceBackend,
+    LoadReport,
+    LoadResult,
+    Sampler,
+    WarmUpReport,
+    WarmUpResult,
+)
 from engine.config import LoadSettings, SamplingSettings
 from engine.errors import StateError
 from engine.events import Counters, ExpertsSampled
@@ -63,6 +71,9 @@ class ChosenBackend:
 
     def evaluate(self, tokens: Sequence[int], position: int, is_prefill: bool, cancel: CancelToken) -> None:
         self._chosen.evaluate(tokens, position, is_prefill, cancel)
+
+    def warm_up(self, report: Callable[[WarmUpReport], None], cancel: CancelToken) -> WarmUpResult:
+        return self._chosen.warm_up(report, cancel)
 
     def set_layer_listener(self, listener: Callable[[int, int], None] | None) -> None:
         self._chosen.set_layer_listener(listener)

@@ -15,6 +15,7 @@ from engine.events import (
     ModelUnloaded,
     RequestFailed,
     TokensCounted,
+    WarmUpFinished,
 )
 from engine.service import Engine
 
@@ -22,7 +23,9 @@ BUSY_MS = 33
 IDLE_MS = 250
 # Bounds the work of one tick: a flood of events is handed out in pieces, with the event loop in between.
 EVENTS_PER_TICK = 200
-_OUTCOMES = (ModelLoaded, ModelUnloaded, GenerationFinished, RequestFailed, TokensCounted)
+_OUTCOMES = (
+    ModelLoaded, ModelUnloaded, GenerationFinished, WarmUpFinished, RequestFailed, TokensCounted,
+)  # fmt: skip
 
 
 class EngineBridge(QObject):
@@ -62,6 +65,10 @@ class EngineBridge(QObject):
         `asked_ns` of `time.perf_counter_ns` is when the user asked, if that was earlier.
         """
         return self._sent(self._engine.generate(messages, sampling, is_continuation, asked_ns))
+
+    def warm_up(self) -> int:
+        """Ask to bring the experts into memory that will likely be wanted; returns the request id."""
+        return self._sent(self._engine.warm_up())
 
     def count_tokens(self, messages: Sequence[ChatMessage]) -> int:
         """Ask how long the prompt of these messages is; returns the request id."""

@@ -42,6 +42,11 @@ class CountTokens(Command):
     messages: tuple[ChatMessage, ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WarmUp(Command):
+    pass
+
+
 class Mailbox:
     """Commands in order, and one cancel token for the command in progress. All methods thread-safe."""
 

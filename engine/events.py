@@ -22,6 +22,7 @@ class EngineState(StrEnum):
     LOADING = "loading"
     READY = "ready"
     GENERATING = "generating"
+    WARMING_UP = "warming_up"
     CLOSED = "closed"
 
 
@@ -145,9 +146,9 @@ class Counters:
 
     An expert request is one distinct expert that a layer needs for one unit; it is a miss if its bytes were
     neither in a slot nor on their way, and it was streamed if reading began before the layer asked.
-    `bytes_by_reason`: keys "dense", "miss", "stream", "promote". `disk_busy_ns`: time with at least one read
-    in flight; `disk_wait_ns`: time the engine thread stood still for reads. `ranks_routed` up to
-    `gate_mass_used` count with resident routing only, see placement.routing_policy.RoutingCost.
+    `bytes_by_reason`: keys "dense", "miss", "stream", "promote", "warm_up". `disk_busy_ns`: time with at
+    least one read in flight; `disk_wait_ns`: time the engine thread stood still for reads. `ranks_routed` up
+    to `gate_mass_used` count with resident routing only, see placement.routing_policy.RoutingCost.
     """
 
     prefill_tokens: int = 0
@@ -251,6 +252,20 @@ class GenerationFinished(Event):
     ttft: TtftPhases
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WarmUpFinished(Event):
+    """`experts_loaded` were read. Expected hit rates, 0 to 1: share of what will likely be asked for that was
+    in memory before, and is now. `is_profile_saved`: what was learned is kept for the next session.
+    """
+
+    experts_loaded: int
+    bytes_read: int
+    elapsed_ns: int
+    expected_hit_rate_before: float
+    expected_hit_rate_after: float
+    is_profile_saved: bool
+
+
 # --- metrics lane ---------------------------------------------------------------------------
 
 
@@ -277,6 +292,15 @@ class PrefillProgress(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WarmUpProgress(Event):
+    """`done_experts` of the `total_experts` that were missing are in memory; `bytes_read` for them so far."""
+
+    done_experts: int
+    total_experts: int
+    bytes_read: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CountersSampled(Event):
     counters: Counters
 
@@ -296,4 +320,4 @@ class ExpertsSampled(Event):
     last_use_pass: NDArray[np.int64]
 
 
-METRIC_EVENTS = (LoadProgress, PrefillProgress, CountersSampled, ExpertsSampled)
+METRIC_EVENTS = (LoadProgress, PrefillProgress, WarmUpProgress, CountersSampled, ExpertsSampled)

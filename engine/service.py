@@ -8,7 +8,16 @@ import time
 from collections.abc import Callable, Sequence
 
 from engine.backends.base import InferenceBackend
-from engine.commands import Command, CountTokens, Generate, Load, Mailbox, Unload, cancelled_outcome
+from engine.commands import (
+    Command,
+    CountTokens,
+    Generate,
+    Load,
+    Mailbox,
+    Unload,
+    WarmUp,
+    cancelled_outcome,
+)
 from engine.config import ChatMessage, LoadSettings, SamplingSettings
 from engine.errors import StateError
 from engine.events import EngineState, Event, ModelInfo, RequestFailed
@@ -19,15 +28,16 @@ from engine.worker import Worker
 class Engine:
     """Loads one model at a time and answers messages; every method may be called from any thread.
 
-    `load`, `unload`, `generate` and `count_tokens` return a request id at once; the outcome arrives as
-    events with that id. Commands run in the order they were given: a load waits for the answers before it.
+    `load`, `unload`, `generate`, `warm_up` and `count_tokens` return a request id at once; the outcome comes
+    as events with that id. Commands run in the order they were given: a load waits for the answers before it.
 
     Each request ends with exactly one event: a load with ModelLoaded or RequestFailed, an unload with
-    ModelUnloaded or RequestFailed, a generation with GenerationFinished or RequestFailed, a count with
-    TokensCounted or RequestFailed. A cancelled load or count fails with kind "Cancelled"; a cancelled
-    generation finishes with reason CANCELLED and the text so far, empty if it never started. Loading frees
-    the model before it, also if the new one then fails; that, and closing, is told by a ModelUnloaded with
-    request id 0.
+    ModelUnloaded or RequestFailed, a generation with GenerationFinished or RequestFailed, a warm-up with
+    WarmUpFinished or RequestFailed, a count with TokensCounted or RequestFailed. A cancelled load, warm-up
+    or count fails with kind "Cancelled" (what a warm-up has read stays in memory); a cancelled generation
+    finishes with reason CANCELLED and the text so far, empty if it never started. Loading frees the model
+    before it, also if the new one then fails; that, and closing, is told by a ModelUnloaded with request
+    id 0.
     """
 
     def __init__(
@@ -74,13 +84,17 @@ class Engine:
         )
         return self._post(command)
 
+    def warm_up(self) -> int:
+        """Bring the experts into memory that will likely be wanted; the KV cache stays as it is."""
+        return self._post(WarmUp(request_id=next(self._ids), queued_ns=self._clock()))
+
     def count_tokens(self, messages: Sequence[ChatMessage]) -> int:
         """Count the prompt of `messages` as `generate` would send it; nothing is computed."""
         command = CountTokens(request_id=next(self._ids), queued_ns=self._clock(), messages=tuple(messages))
         return self._post(command)
 
     def cancel(self, request_id: int | None = None) -> None:
-        """Stop one load or generation, or all that run or wait (None); unknown ids are ignored.
+        """Stop one load, generation or warm-up, or all that run or wait (None); unknown ids are ignored.
 
         Waiting requests end at once, the running one within a second.
         """

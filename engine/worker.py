@@ -7,8 +7,8 @@ import threading
 from collections.abc import Callable
 
 from engine.answer_sink import AnswerSink
-from engine.backends.base import CancelToken, InferenceBackend, LoadReport, LoadResult
-from engine.commands import Command, CountTokens, Generate, Load, Mailbox, cancelled_outcome
+from engine.backends.base import CancelToken, InferenceBackend, LoadReport, LoadResult, WarmUpReport
+from engine.commands import Command, CountTokens, Generate, Load, Mailbox, WarmUp, cancelled_outcome
 from engine.config import LoadSettings
 from engine.errors import Cancelled, EngineError, StateError, TemplateError, error_info
 from engine.events import (
@@ -22,12 +22,14 @@ from engine.events import (
     RequestFailed,
     StateChanged,
     TokensCounted,
+    WarmUpFinished,
 )
 from engine.generation.chat_session import ChatSession
 from engine.generation.chat_template import ChatTemplate
 from engine.telemetry.load_meter import LoadMeter
 from engine.telemetry.pass_sampler import PassSampler
-from engine.wait_split import LoadSpan, split_wait
+from engine.telemetry.warm_up_meter import WarmUpMeter
+from engine.wait_split import LoadSpan, WarmUpSpan, split_wait
 
 # How often an idle worker looks whether the interpreter is shutting down without close().
 _EXIT_POLL_SECONDS = 0.5
@@ -55,6 +57,7 @@ class Worker:
         self._session: ChatSession | None = None
         self._sampler: PassSampler | None = None
         self._load_span: LoadSpan | None = None
+        self._warm_up_span: WarmUpSpan | None = None
         self.state = EngineState.EMPTY
         self.model: ModelInfo | None = None
 
@@ -91,6 +94,8 @@ class Worker:
                 self._generate(command, token)
             elif isinstance(command, CountTokens):
                 self._count_tokens(command)
+            elif isinstance(command, WarmUp):
+                self._warm_up(command, token)
             else:
                 self._free_model(command.request_id)
         except Cancelled:
@@ -164,7 +169,7 @@ class Worker:
     def _free_model(self, request_id: int = 0) -> None:
         """Free what is loaded and say so; with a `request_id` (an unload's) say so in any case."""
         is_news = self.model is not None or request_id != 0
-        self._session = self._sampler = self._load_span = self.model = None
+        self._session = self._sampler = self._load_span = self._warm_up_span = self.model = None
         if self._backend is not None:
             self._backend.unload()
         if is_news:
@@ -184,8 +189,8 @@ class Worker:
             lambda: self._stop_if_exiting(token),
             self._clock,
         )
-        wait = split_wait(command.queued_ns, self._clock(), self._load_span)
-        load = (wait.load_ns, wait.initialise_ns)
+        wait = split_wait(command.queued_ns, self._clock(), self._load_span, self._warm_up_span)
+        before = (wait.load_ns, wait.initialise_ns, wait.warm_up_ns)
         if self._backend is not None:
             self._backend.set_layer_listener(sink.layer_done)
         try:
@@ -195,7 +200,7 @@ class Worker:
                 sink,
                 token,
                 wait.queue_ns,
-                load,
+                before,
                 command.is_continuation,
             )
         except EngineError:
@@ -224,6 +229,38 @@ class Worker:
                 request_id=command.request_id,
                 tokens=self._session.count_tokens(command.messages),
                 context_tokens=self.model.context_tokens,
+            )
+        )
+
+    # --- warming up ---------------------------------------------------------------------------
+
+    def _warm_up(self, command: WarmUp, token: CancelToken) -> None:
+        if self._backend is None or self._sampler is None or self.model is None:
+            raise StateError("No model is loaded, so nothing can be warmed up.", "Load a model first.")
+        self._enter(EngineState.WARMING_UP, command.request_id)
+        start_ns = self._clock()
+        sampler, meter = self._sampler, WarmUpMeter(self._emit, self._clock, command.request_id)
+
+        def report(progress: WarmUpReport) -> None:
+            meter.report(progress.done_experts, progress.total_experts, progress.bytes_read)
+            sampler.pass_done(command.request_id)
+            self._stop_if_exiting(token)
+
+        try:
+            result = self._backend.warm_up(report, token)
+        finally:
+            meter.flush()
+            sampler.finish(command.request_id)
+            self._warm_up_span = WarmUpSpan(start_ns, self._clock())
+        self._emit(
+            WarmUpFinished(
+                request_id=command.request_id,
+                experts_loaded=result.experts_loaded,
+                bytes_read=result.bytes_read,
+                elapsed_ns=result.elapsed_ns,
+                expected_hit_rate_before=result.expected_hit_rate_before,
+                expected_hit_rate_after=result.expected_hit_rate_after,
+                is_profile_saved=result.is_profile_saved,
             )
         )
 

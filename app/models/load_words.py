@@ -44,7 +44,7 @@ def state_words(state: EngineState, model: ModelInfo | None, loading_name: str) 
         return "The engine is closed."
     if model is None:
         return "No model loaded"
-    doing = "Answering" if state is EngineState.GENERATING else "Ready"
+    doing = {EngineState.GENERATING: "Answering", EngineState.WARMING_UP: "Warming up"}.get(state, "Ready")
     return f"{doing} · {model.name} · {settings_words(model)}"
 
 

@@ -65,6 +65,27 @@ class LoadResult:
     initialise_ns: int
 
 
+@dataclass(frozen=True, slots=True)
+class WarmUpReport:
+    """Progress of a warm-up: of the experts that were missing, and bytes read for them."""
+
+    done_experts: int
+    total_experts: int
+    bytes_read: int
+
+
+@dataclass(frozen=True, slots=True)
+class WarmUpResult:
+    """What a warm-up did; see events.WarmUpFinished."""
+
+    experts_loaded: int
+    bytes_read: int
+    elapsed_ns: int
+    expected_hit_rate_before: float
+    expected_hit_rate_after: float
+    is_profile_saved: bool
+
+
 class Sampler(Protocol):
     """One sampler chain; owned by the engine thread; close() frees native memory."""
 
@@ -111,6 +132,14 @@ class InferenceBackend(Protocol):
 
         At most `unit` tokens per call keeps progress smooth; any number is allowed. On cancel or error
         raises, and the KV cache holds exactly the tokens before `position`.
+        """
+
+    def warm_up(self, report: Callable[[WarmUpReport], None], cancel: CancelToken) -> WarmUpResult:
+        """Bring the experts into memory that will likely be wanted; seconds to minutes.
+
+        KV cache and answers under exact routing stay as they are. Calls `report` about 20 times a second
+        while bytes move; `counters` and `experts` may be read in it. On cancel (within a second) raises, and
+        what has come stays. A dense model has nothing to do.
         """
 
     def set_layer_listener(self, listener: Callable[[int, int], None] | None) -> None:

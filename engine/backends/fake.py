@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.backends.base import CancelToken, LoadReport, LoadResult
+from engine.backends.base import CancelToken, LoadReport, LoadResult, WarmUpReport, WarmUpResult
 from engine.backends.fake_model import fake_model_info
 from engine.backends.fake_residency import FakeResidency, UnitOutcome
 from engine.backends.fake_script import FakeScript
@@ -117,7 +117,7 @@ class FakeBackend:
         self._has_failed = False
         self._counters = Counters(
             bytes_read=script.dense_bytes,
-            bytes_by_reason={"dense": script.dense_bytes, "miss": 0, "stream": 0},
+            bytes_by_reason={"dense": script.dense_bytes, "miss": 0, "stream": 0, "warm_up": 0},
         )
         if info.slot_classes:
             slots = info.slot_classes[0]
@@ -169,6 +169,38 @@ class FakeBackend:
         self._kv.extend(tokens)
         if is_prefill:
             self._prompt_tokens, self._answer = len(self._kv), None
+
+    def warm_up(self, report: Callable[[WarmUpReport], None], cancel: CancelToken) -> WarmUpResult:
+        """Fill the pools with each layer's favourites, as fast as the script's disk."""
+        self._loaded()
+        residency, start_ns = self._residency, self._clock()
+        before, done = 1.0 if residency is None else residency.expected_hit_rate(), 0
+        plan = [] if residency is None else residency.favourites_missing()
+        total = sum(map(len, plan))
+        report(WarmUpReport(0, total, 0))
+        for layer, experts in enumerate(plan):
+            read_bytes = len(experts) * self._script.expert_bytes
+            self._wait(read_bytes / self._script.disk_bytes_per_second, cancel)
+            assert residency is not None, "a dense model has no plan"
+            residency.bring_favourites(layer)
+            self._count_warm_up(read_bytes)
+            done += len(experts)
+            report(WarmUpReport(done, total, done * self._script.expert_bytes))
+        return WarmUpResult(
+            experts_loaded=done,
+            bytes_read=done * self._script.expert_bytes,
+            elapsed_ns=self._clock() - start_ns,
+            expected_hit_rate_before=before,
+            expected_hit_rate_after=1.0 if residency is None else residency.expected_hit_rate(),
+            is_profile_saved=False,
+        )
+
+    def _count_warm_up(self, read_bytes: int) -> None:
+        by_reason = self._counters.bytes_by_reason
+        by_reason = {**by_reason, "warm_up": by_reason["warm_up"] + read_bytes}
+        self._counters = dataclasses.replace(
+            self._counters, bytes_read=sum(by_reason.values()), bytes_by_reason=by_reason
+        )
 
     def set_layer_listener(self, listener: Callable[[int, int], None] | None) -> None:
         """Never calls it: a simulated unit is short."""

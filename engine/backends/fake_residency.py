@@ -76,6 +76,26 @@ class FakeResidency:
                 misses += len(missing)
         return UnitOutcome(requests, misses, streamed, evictions)
 
+    def favourites_missing(self) -> list[NDArray[np.intp]]:
+        """Per layer, the most popular experts that its pool has room for and that are not in memory."""
+        return [best[self._tiers[layer, best] == DISK] for layer, best in enumerate(self._favourites())]
+
+    def bring_favourites(self, layer: int) -> None:
+        """They are the layer's pool now; whoever else was in it is back on disk."""
+        tiers = self._tiers[layer]
+        tiers[tiers == POOL] = DISK
+        best = self._favourites()[layer]
+        self._window = deque(each for each in self._window if each[0] != layer or each[1] not in best)
+        tiers[best] = POOL
+
+    def expected_hit_rate(self) -> float:
+        """Share of the popularity that is in memory, 0 to 1."""
+        popularity = np.exp(self._log_popularity)
+        return float(((popularity * (self._tiers != DISK)).sum(axis=1) / popularity.sum(axis=1)).mean())
+
+    def _favourites(self) -> NDArray[np.intp]:
+        return np.argsort(-self._log_popularity, axis=1)[:, : self._pool_per_layer]
+
     def sample(self) -> ExpertsSampled:
         """Copies of the state, read-only."""
         return ExpertsSampled(

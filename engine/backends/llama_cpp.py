@@ -11,7 +11,14 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.backends.base import CancelToken, LoadReport, LoadResult, Sampler
+from engine.backends.base import (
+    CancelToken,
+    LoadReport,
+    LoadResult,
+    Sampler,
+    WarmUpReport,
+    WarmUpResult,
+)
 from engine.backends.loaded import Loaded
 from engine.backends.slot_loading import load_model
 from engine.config import LoadSettings, SamplingSettings
@@ -113,6 +120,11 @@ class LlamaCppBackend:
 
     def open_sampler(self, settings: SamplingSettings, prompt: Sequence[int]) -> Sampler:
         return NativeSampler(self._model.context, settings, prompt)
+
+    def warm_up(self, report: Callable[[WarmUpReport], None], cancel: CancelToken) -> WarmUpResult:
+        """Bring the likeliest experts into memory; touches no KV entry."""
+        cancel.check()
+        return self._model.warm_up(report, cancel)
 
     def set_layer_listener(self, listener: Callable[[int, int], None] | None) -> None:
         """Called after each expert layer is routed, on the engine thread; see the protocol."""

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.backends.base import LoadResult
+from engine.backends.base import CancelToken, LoadResult, WarmUpReport, WarmUpResult
 from engine.backends.heat_keeper import HeatKeeper
 from engine.events import Counters, ExpertsSampled
 from engine.native.context import NativeContext
 from engine.native.model import NativeModel
 from engine.offload.expert_pipeline import ExpertPipeline, LayerSlots, SlotClass
 from engine.offload.pass_statistics import PassStatistics
+from engine.offload.read_job import ReadReason
 from engine.offload.reader_pool import ReaderPool
+from engine.placement.warm_up import expected_hits
 
 
 @dataclass(slots=True, eq=False)
@@ -84,6 +88,44 @@ class Loaded:
             row = by_class[id(layer.slot_class)][layer.row]
             tiers[layer.index, : len(row)] = row
         return tiers
+
+    def warm_up(self, report: Callable[[WarmUpReport], None], cancel: CancelToken) -> WarmUpResult:
+        """Bring the likeliest experts into memory; see the protocol."""
+        started_ns, before, loaded = time.perf_counter_ns(), self.expected_hit_rate(), [0]
+        bytes_before = self._warm_up_bytes()
+
+        def on_expert(done: int, total: int) -> None:
+            loaded[0] = done
+            report(WarmUpReport(done, total, self._warm_up_bytes() - bytes_before))
+
+        if self.pipeline is not None:
+            self.pipeline.warm_up(cancel.check, on_expert)
+        return WarmUpResult(
+            experts_loaded=loaded[0],
+            bytes_read=self._warm_up_bytes() - bytes_before,
+            elapsed_ns=time.perf_counter_ns() - started_ns,
+            expected_hit_rate_before=before,
+            expected_hit_rate_after=self.expected_hit_rate(),
+            is_profile_saved=self.save_heat(),
+        )
+
+    def expected_hit_rate(self) -> float:
+        """Share of the experts that tokens will likely ask for that is in memory, 0 to 1; 1 without experts.
+
+        By the estimated chances; with resident routing by the pools' heat, of what the router would want.
+        """
+        resident = self.pipeline.resident if self.pipeline is not None else None
+        hits = []
+        for layer in self.layers:
+            table = layer.slot_class.table
+            weight = table.uses.chance[layer.row]
+            if resident is not None:
+                weight = resident.pools.learned()[layer.index, : table.n_expert]
+            hits.append(expected_hits(weight[None], table.table[layer.row][None] >= 0)[0])
+        return float(np.mean(hits)) if hits else 1.0
+
+    def _warm_up_bytes(self) -> int:
+        return self.readers.snapshot()[0].get(ReadReason.WARM_UP, 0)
 
     def save_heat(self) -> bool:
         """Write the heat profile; whether it was."""

@@ -11,7 +11,7 @@ class AnswerMeter:
     """Cuts the time to the first visible text into phases without gaps, on one monotonic clock.
 
     Time starts at construction. `clock` gives nanoseconds, `counters` cumulative counters.
-    `load` is (load_ns, initialise_ns) when this request loaded the model.
+    `before` is (load_ns, initialise_ns, warm_up_ns) as far as this request waited for them.
     """
 
     def __init__(
@@ -19,13 +19,13 @@ class AnswerMeter:
         clock: Callable[[], int],
         counters: Callable[[], Counters],
         queue_ns: int = 0,
-        load: tuple[int, int] = (0, 0),
+        before: tuple[int, int, int] = (0, 0, 0),
     ) -> None:
         self._start_ns = clock()
         self._clock = clock
         self._counters = counters
         self._before = counters()
-        self._queue_ns, self._load = queue_ns, load
+        self._queue_ns, self._waited = queue_ns, before
         self._prompt_ready_ns = self._prefill_end_ns = self._start_ns
         self._first_text_ns: int | None = None
         self._prefill_disk_wait_ns = 0
@@ -54,8 +54,9 @@ class AnswerMeter:
         end_ns = self._clock() if self._first_text_ns is None else self._first_text_ns
         return TtftPhases(
             queue_ns=self._queue_ns,
-            load_ns=self._load[0],
-            initialise_ns=self._load[1],
+            load_ns=self._waited[0],
+            initialise_ns=self._waited[1],
+            warm_up_ns=self._waited[2],
             template_ns=self._prompt_ready_ns - self._start_ns,
             prefill_ns=self._prefill_end_ns - self._prompt_ready_ns,
             first_decode_ns=end_ns - self._prefill_end_ns,

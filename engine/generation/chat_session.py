@@ -100,17 +100,17 @@ class ChatSession:
         sink: GenerationSink,
         cancel: CancelToken,
         queue_ns: int = 0,
-        load: tuple[int, int] = (0, 0),
+        before: tuple[int, int, int] = (0, 0, 0),
         is_continuation: bool = False,
     ) -> GenerationResult:
         """Answer the conversation; returns when the answer ends or within a step of `cancel`.
 
         A continuation goes on with the last message, an assistant's; the result holds only what is new.
         If the template ends the prompt with a tag that opens the thinking, the answer begins with that tag.
-        `queue_ns` and `load` (load_ns, initialise_ns) are times already spent on this request.
+        `queue_ns` and `before` (load_ns, initialise_ns, warm_up_ns) are times already spent on this request.
         Raises TemplateError, ContextFullError, UsageError, or what the backend raises.
         """
-        meter = self._meter(queue_ns, load)
+        meter = self._meter(queue_ns, before)
         rendered = (
             self._template.continuation(messages) if is_continuation else self._template.render(messages)
         )
@@ -130,15 +130,15 @@ class ChatSession:
         sink: GenerationSink,
         cancel: CancelToken,
         queue_ns: int = 0,
-        load: tuple[int, int] = (0, 0),
+        before: tuple[int, int, int] = (0, 0, 0),
     ) -> GenerationResult:
         """Continue raw text, without the chat template; otherwise as `answer`."""
-        meter = self._meter(queue_ns, load)
+        meter = self._meter(queue_ns, before)
         tokens = self._fitting(self._tokenize(prompt))
         return self._generate(_Answer(sampling, sink, cancel, meter, AnswerText(sampling.stop), tokens))
 
-    def _meter(self, queue_ns: int, load: tuple[int, int]) -> AnswerMeter:
-        return AnswerMeter(self._clock, self._backend.counters, queue_ns, load)
+    def _meter(self, queue_ns: int, before: tuple[int, int, int]) -> AnswerMeter:
+        return AnswerMeter(self._clock, self._backend.counters, queue_ns, before)
 
     def _tokenize(self, text: str) -> tuple[int, ...]:
         bos = self._template.bos

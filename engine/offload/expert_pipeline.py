@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,7 @@ from engine.placement.placement_plan import ClassPlan
 from engine.placement.routing_trace import RoutingRecorder
 from engine.placement.slot_table import Ids, SlotTable
 from engine.placement.streaming import UseForecast
+from engine.placement.warm_up import warm_up_experts
 
 
 @dataclass(slots=True, eq=False)
@@ -59,6 +61,10 @@ class LayerSlots:
 def routing_node(layer: int) -> bytes:
     """Name of the node whose second operand are the ids of the experts a layer picked."""
     return b"ffn_moe_weights-%d" % layer
+
+
+def _advance(on_expert: Callable[[int, int], None], before: int, total: int, n_done: int) -> None:
+    on_expert(before + n_done, total)
 
 
 class ExpertPipeline:
@@ -134,46 +140,103 @@ class ExpertPipeline:
         self.resident.pools.count_tokens(n_tokens)
 
     def load_members(
-        self, check: Callable[[], None], on_layer: Callable[[int, int], None] | None = None
+        self,
+        check: Callable[[], None],
+        on_expert: Callable[[int, int], None] = lambda done, total: None,
+        reason: ReadReason = ReadReason.PROMOTE,
     ) -> None:
         """Bring every member of the resident pools into a slot; outside passes.
 
-        `on_layer(done, layers)` after each; `check` raises to stop. Raises DiskReadError.
+        `on_expert(done, experts)` now and then; `check` raises to stop. Raises DiskReadError.
         """
         assert self.resident is not None
         self._has_all_members = False  # until it is so: after a fault the next pass tries again
         members = self.resident.pools.members
-        for layer in self._layers:  # nobody who stays may give way to one who comes
-            table = layer.slot_class.table
-            stays = members[layer.index, : table.n_expert] & (table.table[layer.row] >= 0)
-            table.set_pool(layer.row, np.flatnonzero(stays))
-        for layer in self._layers:
-            self._load_pool(
-                layer, np.flatnonzero(members[layer.index, : layer.slot_class.table.n_expert]), check
-            )
-            if on_layer is not None:
-                on_layer(layer.index + 1, len(self._layers))
+        wanted = [
+            np.flatnonzero(members[layer.index, : layer.slot_class.table.n_expert]) for layer in self._layers
+        ]
+        self._fill(wanted, reason, check, on_expert)
         self._has_all_members = True
 
-    def _load_pool(self, layer: LayerSlots, experts: Ids, check: Callable[[], None]) -> None:
+    def warm_up(self, check: Callable[[], None], on_expert: Callable[[int, int], None]) -> None:
+        """Bring the experts into memory that will likely be wanted; outside passes.
+
+        Resident routing: pools are elected among all experts, unless they are fixed. Exact routing: all
+        slots go to the likeliest experts. `on_expert(done, experts)` now and then; `check` raises to stop,
+        what has come by then stays. Raises DiskReadError.
+        """
+        for slot_class in self._classes:  # what was streamed for the last pass may still be on its way
+            self._readers.wait(list(slot_class.jobs.values()), check)
+            self._settle_all(slot_class)
+        if self.resident is not None:
+            if not self.resident.pools.is_fixed:
+                self.resident.pools.elect(from_all=True)
+                self._is_election_due = False
+            self.load_members(check, on_expert, ReadReason.WARM_UP)
+            return
+        best = {
+            id(each): warm_up_experts(each.table.uses.chance, each.table.n_slots) for each in self._classes
+        }
+        try:
+            wanted = [best[id(layer.slot_class)][layer.row] for layer in self._layers]
+            self._fill(wanted, ReadReason.WARM_UP, check, on_expert)
+        finally:
+            for layer in self._layers:  # slots that nobody may evict would starve the layer in flight
+                layer.slot_class.table.set_pool(layer.row, np.empty(0, np.int64))
+
+    def _fill(
+        self,
+        wanted: list[Ids],
+        reason: ReadReason,
+        check: Callable[[], None],
+        on_expert: Callable[[int, int], None],
+    ) -> None:
+        """Bring these experts of each layer into slots and make them the layer's pool."""
+        total = done = 0
+        for layer, experts in zip(self._layers, wanted, strict=True):
+            # nobody who stays may give way to one who comes
+            is_here = layer.slot_class.table.table[layer.row, experts] >= 0
+            layer.slot_class.table.set_pool(layer.row, experts[is_here])
+            total += int(np.count_nonzero(~is_here))
+        on_expert(0, total)
+        for layer, experts in zip(self._layers, wanted, strict=True):
+            check()
+            table = layer.slot_class.table
+            missing = experts[table.table[layer.row, experts] < 0]
+            if len(missing):
+                self._load(layer, missing, reason, check, partial(_advance, on_expert, done, total))
+                done += len(missing)
+            table.set_pool(layer.row, experts)
+
+    def _load(
+        self,
+        layer: LayerSlots,
+        missing: Ids,
+        reason: ReadReason,
+        check: Callable[[], None],
+        on_done: Callable[[int], None],
+    ) -> None:
         slot_class, row = layer.slot_class, layer.row
-        missing = experts[slot_class.table.table[row, experts] < 0]
-        if len(missing):
-            moves = slot_class.table.prepare(row, missing, n_tokens=1)
-            assert moves is not None, "the plan has slots for all pools"
-            self._start(layer, moves.missing, moves.slots, ReadReason.PROMOTE)
-            keys = [(row, int(expert)) for expert in moves.missing]
-            jobs = [slot_class.jobs[key] for key in keys]
-            try:
-                self._readers.wait(jobs, check)
-            finally:
-                if not all(job.is_done for job in jobs):
-                    self._readers.drop_queued()
-                self._settle(slot_class, row, keys)
-            for job in jobs:
-                if job.error is not None:
-                    raise job.error
-        slot_class.table.set_pool(row, experts)
+        moves = slot_class.table.prepare(row, missing, n_tokens=1)
+        assert moves is not None, "the plan has slots for all of them"
+        self._start(layer, moves.missing, moves.slots, reason)
+        keys = [(row, int(expert)) for expert in moves.missing]
+        jobs = [slot_class.jobs[key] for key in keys]
+
+        def look() -> None:
+            check()
+            on_done(sum(job.is_done for job in jobs))
+
+        try:
+            self._readers.wait(jobs, look)
+        finally:
+            if not all(job.is_done for job in jobs):
+                self._readers.drop_queued()
+            self._settle(slot_class, row, keys)
+        for job in jobs:
+            if job.error is not None:
+                raise job.error
+        on_done(len(jobs))
 
     # --- the eval callback (engine thread, inside the graph) ------------------------------------
 

@@ -17,6 +17,7 @@ class ReadReason(StrEnum):
     MISS = "miss"
     STREAM = "stream"
     PROMOTE = "promote"
+    WARM_UP = "warm_up"
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,11 +14,12 @@ from engine.events import (
     ModelUnloaded,
     RequestFailed,
     TokensCounted,
+    WarmUpFinished,
 )
 from engine.service import Engine
 
 _PATIENCE_SECONDS = 20.0
-_OUTCOMES = (ModelLoaded, ModelUnloaded, GenerationFinished, RequestFailed, TokensCounted)
+_OUTCOMES = (ModelLoaded, ModelUnloaded, GenerationFinished, WarmUpFinished, RequestFailed, TokensCounted)
 
 
 class EngineDriver:

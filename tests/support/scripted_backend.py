@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.backends.base import CancelToken, LoadReport, LoadResult
+from engine.backends.base import CancelToken, LoadReport, LoadResult, WarmUpReport, WarmUpResult
 from engine.config import LoadSettings, SamplingSettings
 from engine.events import Counters, ExpertsSampled, ModelInfo
 
@@ -117,6 +117,9 @@ class ScriptedBackend:
         for name, increase in ((f"{phase}_ns", took_ns), (f"disk_wait_{phase}_ns", wait)):
             changed[name] = getattr(now, name) + increase
         self._counters = replace(now, **changed)  # type: ignore[arg-type] # all these fields are int
+
+    def warm_up(self, report: Callable[[WarmUpReport], None], cancel: CancelToken) -> WarmUpResult:
+        return WarmUpResult(0, 0, 0, 1.0, 1.0, False)
 
     def set_layer_listener(self, listener: Callable[[int, int], None] | None) -> None:
         """Scripted passes report no layers."""

@@ -8,7 +8,7 @@ from pytestqt.qtbot import QtBot
 
 from app.engine_bridge import BUSY_MS, EVENTS_PER_TICK, IDLE_MS, EngineBridge
 from engine.config import ChatMessage, SamplingSettings
-from engine.events import EngineState, Event, ModelUnloaded, TextDelta, TokensCounted
+from engine.events import EngineState, Event, ModelUnloaded, TextDelta, TokensCounted, WarmUpFinished
 
 
 class FloodingEngine:
@@ -34,6 +34,9 @@ class FloodingEngine:
 
     def count_tokens(self, messages: Sequence[ChatMessage]) -> int:
         return 8
+
+    def warm_up(self) -> int:
+        return 9
 
     def unload(self) -> int:
         return 7
@@ -87,4 +90,25 @@ def test_a_full_tick_is_followed_at_once(qtbot: QtBot) -> None:
     bridge = bridge_over(FloodingEngine([ModelUnloaded()] * EVENTS_PER_TICK))
     bridge.drain()
     assert bridge.tick_ms == 0
+    assert bridge.close()
+
+
+def test_a_warm_up_keeps_the_pace_up_until_it_ends(qtbot: QtBot) -> None:
+    engine = FloodingEngine()
+    bridge = bridge_over(engine)
+    assert bridge.warm_up() == 9
+    assert bridge.tick_ms == BUSY_MS
+    engine.events.append(
+        WarmUpFinished(
+            request_id=9,
+            experts_loaded=0,
+            bytes_read=0,
+            elapsed_ns=0,
+            expected_hit_rate_before=1.0,
+            expected_hit_rate_after=1.0,
+            is_profile_saved=False,
+        )
+    )
+    bridge.drain()
+    assert bridge.tick_ms == IDLE_MS
     assert bridge.close()

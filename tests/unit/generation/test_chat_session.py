@@ -65,9 +65,9 @@ def test_phases_add_up_to_the_measured_time() -> None:
             first_text_ns.append(backend.now_ns)
 
     start_ns = backend.now_ns + 7  # the first reading of the clock
-    ttft = session.generate_from_text("abcd", GREEDY, Sink(), CancelToken(), 1000, (200, 30)).ttft
-    assert ttft.total_ns == 1000 + 200 + 30 + first_text_ns[0] - start_ns
-    assert (ttft.queue_ns, ttft.load_ns, ttft.initialise_ns) == (1000, 200, 30)
+    ttft = session.generate_from_text("abcd", GREEDY, Sink(), CancelToken(), 1000, (200, 30, 4)).ttft
+    assert ttft.total_ns == 1000 + 200 + 30 + 4 + first_text_ns[0] - start_ns
+    assert (ttft.queue_ns, ttft.load_ns, ttft.initialise_ns, ttft.warm_up_ns) == (1000, 200, 30, 4)
     assert ttft.template_ns == 7
     assert ttft.prefill_ns == 5_000_000 + 2 * 7  # 5 tokens; read after the piece and at the end
     assert ttft.first_decode_ns == 2_000_000 + 7  # the character is complete with its third token

@@ -37,6 +37,7 @@ def test_the_state_line_tells_what_is_true() -> None:
     assert state_words(EngineState.LOADING, MODEL, "x.gguf") == "Loading x.gguf…"
     assert state_words(EngineState.READY, MODEL, "").startswith("Ready · model · 2 GiB")
     assert state_words(EngineState.GENERATING, MODEL, "").startswith("Answering · model")
+    assert state_words(EngineState.WARMING_UP, MODEL, "").startswith("Warming up · model")
 
 
 def test_details_end_with_the_notes() -> None:

@@ -25,6 +25,7 @@ COMMANDS = (
     commands.Generate(
         request_id=1, queued_ns=2, messages=(ChatMessage("user", "a"),), sampling=SamplingSettings()
     ),
+    commands.WarmUp(request_id=1, queued_ns=2),
     commands.CountTokens(request_id=1, queued_ns=2, messages=(ChatMessage("user", "a"),)),
 )
 
@@ -45,6 +46,7 @@ def every_event() -> list[Event]:
         driver.engine.load(LOAD)
         driver.outcome(driver.engine.generate((ChatMessage("user", "a"),), SamplingSettings()))
         driver.outcome(driver.engine.count_tokens((ChatMessage("user", "a"),)))
+        driver.outcome(driver.engine.warm_up())
         driver.outcome(driver.engine.unload())
         driver.outcome(driver.engine.generate((ChatMessage("user", "a"),), SamplingSettings()))
     return driver.events
