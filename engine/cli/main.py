@@ -22,7 +22,9 @@ _COMMANDS = {
     "chat": ("chat", "answer one prompt, or talk with the model"),
     "bench": ("bench", "measure load, prefill and decode, cold and warm, also against stock llama.cpp"),
     "fidelity": ("fidelity", "what resident routing changes in answers, against exact routing"),
+    "warmup": ("warmup", "bring the likeliest experts into memory and keep what was learned"),
     "simulate": ("simulate", "hit rates of cache policies on a recorded run, beside the best possible"),
+    "replay": ("replay", "figures of a run that was recorded in the window"),
     "make-model": ("make_model", "write a synthetic model of random weights, for measurements"),
 }
 
