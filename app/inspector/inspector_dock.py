@@ -18,12 +18,14 @@ from PySide6.QtWidgets import (
 from app.inspector.expert_view import ExpertView
 from app.inspector.fidelity_meter import FidelityMeter
 from app.inspector.numbers_view import NumbersView
+from app.inspector.replay_bar import ReplayBar
 from app.inspector.slot_figures import resident_share
 from app.inspector.slots_view import SlotsView
 from app.inspector.time_view import TimeView
 from app.inspector.ttft_view import TtftView
 from app.inspector.verdict import WINDOW_SECONDS, Evidence, verdict
 from app.inspector.verdict_bar import VerdictBar
+from app.playback import Playback
 from app.telemetry_store import TelemetryStore
 
 REFRESH_MS = 220  # 4-5 times a second: at 10 Hz drawing cost decoding more than a tenth of its speed
@@ -41,10 +43,11 @@ class InspectorDock(QDockWidget):
     def __init__(self, store: TelemetryStore, parent: QWidget | None = None) -> None:
         super().__init__("Inspector", parent)
         self.setObjectName("inspector_dock")
-        self._store = store
+        self._live = self._store = store
+        self._playback: Playback | None = None
         self._views: list[View] = []
         self._drawn: tuple[int, int] | None = None
-        self.verdict_bar, self.fidelity = VerdictBar(), FidelityMeter()
+        self.verdict_bar, self.fidelity, self.replay_bar = VerdictBar(), FidelityMeter(), ReplayBar()
         self._pause = QPushButton("Pause")
         self._pause.setCheckable(True)
         self._pause.setToolTip("Keep the picture as it is; the engine goes on.")
@@ -66,6 +69,8 @@ class InspectorDock(QDockWidget):
         self._add_view("Numbers", self._numbers, self._numbers)
         self._tabs.currentChanged.connect(self.refresh)
         self._pause.toggled.connect(self._pause_toggled)
+        self.replay_bar.moved.connect(self._seek)
+        self.replay_bar.closed.connect(self.close_recording)
 
     def _add_view(self, title: str, view: View, widget: QWidget) -> None:
         area = QScrollArea()
@@ -79,6 +84,8 @@ class InspectorDock(QDockWidget):
         body = QWidget()
         layout = QVBoxLayout(body)
         self.verdict_bar.add_button(self._pause)
+        self.replay_bar.setVisible(False)
+        layout.addWidget(self.replay_bar)
         layout.addWidget(self.verdict_bar)
         layout.addWidget(self.fidelity)
         layout.addWidget(self._tabs, 1)
@@ -110,6 +117,40 @@ class InspectorDock(QDockWidget):
         self.verdict_bar.show_verdict(verdict(self._evidence()))
         self.fidelity.draw(self._store.counters)
         self._views[self._tabs.currentIndex()].draw(self._store)
+
+    # --- recordings ---------------------------------------------------------------------------
+
+    @property
+    def store(self) -> TelemetryStore:
+        """What is shown: the engine's figures, or those of a recording at the time of the slider."""
+        return self._store
+
+    @property
+    def is_replaying(self) -> bool:
+        return self._playback is not None
+
+    def show_recording(self, playback: Playback) -> None:
+        """Show a recording instead of the engine, until it is closed."""
+        self._playback = playback
+        self.replay_bar.show_recording(playback.name, playback.span_ns)
+        self.replay_bar.setVisible(True)
+        self._show_store(playback.store)
+
+    def close_recording(self) -> None:
+        """Back to the engine."""
+        self._playback = None
+        self.replay_bar.setVisible(False)
+        self._show_store(self._live)
+
+    def _seek(self, t_ns: int) -> None:
+        if self._playback is not None:
+            self._playback.seek(t_ns)
+            self._show_store(self._playback.store)
+
+    def _show_store(self, store: TelemetryStore) -> None:
+        self._store, self._drawn = store, None
+        self._pause.setChecked(False)
+        self.refresh()
 
     def _evidence(self) -> Evidence:
         store = self._store
