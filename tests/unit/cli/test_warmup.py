@@ -1,0 +1,43 @@
+"""`warmup` with the simulated model."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.support.command_line import run_engine
+
+_FAKE = ("warmup", "x.gguf", "--backend", "fake")
+
+
+def test_a_prompt_is_measured_on_both_sides() -> None:
+    printed = run_engine(*_FAKE, "--prompt", "Say something about experts.", "--json")
+    assert printed.code == 0
+    document = json.loads(printed.out)
+    before, after, warm_up = document["before"], document["after"], document["warm_up"]
+    assert before["prompt_tokens"] == after["prompt_tokens"] > 5
+    assert after["disk_share"] < before["disk_share"]
+    assert after["hit_rate"] >= before["hit_rate"]
+    assert after["bytes_read"] < before["bytes_read"]
+    assert warm_up["experts_loaded"] > 0
+    assert warm_up["expected_hit_rate_after"] > warm_up["expected_hit_rate_before"]
+    assert document["profile_dir"].endswith("profiles")
+
+
+def test_without_a_prompt_only_the_pass() -> None:
+    document = json.loads(run_engine(*_FAKE, "--no-profile", "--json").out)
+    assert (document["before"], document["after"], document["profile_dir"]) == (None, None, None)
+
+
+def test_words() -> None:
+    printed = run_engine(*_FAKE, "--prompt", "Hello", "--profile-dir", "some where")
+    assert "| prefill " in printed.out
+    assert "expected hit rate" in printed.out
+    assert "simulated" in printed.err
+    assert not Path("some where").exists()  # the simulated model keeps nothing
+
+
+def test_a_prompt_that_does_not_fit_is_refused() -> None:
+    printed = run_engine(*_FAKE, "--prompt", "one two three four five six seven", "--ctx", "4", "--json")
+    assert printed.code == 1
+    assert printed.lines[-1]["kind"] == "ContextFullError"
