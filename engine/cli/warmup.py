@@ -26,7 +26,7 @@ from engine.generation.chat_template import ChatTemplate
 
 @dataclass(frozen=True, slots=True)
 class PromptFigures:
-    """One prompt read from an empty cache. `disk_share`: of the expert requests, read when or before asked."""
+    """One prompt read from an empty cache. `disk_share`: of the expert requests, also those read ahead."""
 
     prompt_tokens: int
     prefill_ns: int
@@ -173,9 +173,8 @@ def _text(
         ("disk wait", *(f"{each.disk_wait_ns / 1e6:.0f} ms" for each in (before, after))),
         ("bytes read", *(format_size(each.bytes_read) for each in (before, after))),
     ]
-    return (
-        text + "\n" + markdown_table((f"prompt of {before.prompt_tokens} tokens", "before", "after"), figures)
-    )
+    header = (f"prompt of {before.prompt_tokens} tokens", "before", "after")
+    return text + "\n" + markdown_table(header, figures)
 
 
 def _profile_words(settings: LoadSettings, result: WarmUpResult) -> str:

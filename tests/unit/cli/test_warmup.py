@@ -5,9 +5,23 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
+from engine.backends.fake import FakeBackend
+from engine.backends.fake_script import FakeScript
+from engine.cli import warmup
 from tests.support.command_line import run_engine
+from tests.support.virtual_time import VirtualTime
 
 _FAKE = ("warmup", "x.gguf", "--backend", "fake")
+
+
+@pytest.fixture(autouse=True)
+def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    time = VirtualTime()
+    monkeypatch.setattr(
+        warmup, "backend_factory", lambda _: lambda: FakeBackend(FakeScript(), time.clock, time.sleep)
+    )
 
 
 def test_a_prompt_is_measured_on_both_sides() -> None:
