@@ -36,13 +36,18 @@ ANSWERS_KEPT = 50
 
 @dataclass(frozen=True, slots=True)
 class AnswerTiming:
-    """Figures of one finished answer; `number` counts answers from 1."""
+    """Figures of one finished answer; `number` counts answers from 1.
+
+    Prefill began at `prompt_ready_ns` of the engine's clock, 0 if the answer never began.
+    """
 
     number: int
     model_name: str
     reason: FinishReason
     usage: Usage
     ttft: TtftPhases
+    prompt_ready_ns: int = 0
+    finished_ns: int = 0
 
 
 class TelemetryStore:
@@ -66,7 +71,7 @@ class TelemetryStore:
         self.answers: deque[AnswerTiming] = deque(maxlen=ANSWERS_KEPT)
         self.newest_ns = 0
         self.context_used_tokens = 0  # prompt and answer so far, of the newest request
-        self._prompt_tokens = 0
+        self._prompt_tokens = self._prompt_ready_ns = 0
         self._answer_count = 0
 
     @property
@@ -108,6 +113,7 @@ class TelemetryStore:
             case GenerationStarted():
                 self.prefill_progress = None
                 self._prompt_tokens = self.context_used_tokens = event.prompt_tokens
+                self._prompt_ready_ns = event.t_ns
             case TextDelta():
                 self.context_used_tokens = self._prompt_tokens + event.completion_tokens
                 return False  # drawn with the next counters
@@ -151,7 +157,11 @@ class TelemetryStore:
     def _take_answer(self, event: GenerationFinished) -> None:
         self._answer_count += 1
         name = self.model.name if self.model else ""
-        self.answers.append(AnswerTiming(self._answer_count, name, event.reason, event.usage, event.ttft))
+        times = self._prompt_ready_ns, event.t_ns
+        self.answers.append(
+            AnswerTiming(self._answer_count, name, event.reason, event.usage, event.ttft, *times)
+        )
+        self._prompt_ready_ns = 0
         self.answers_version += 1
         self.prefill_progress = None
         if event.usage.prompt_tokens:  # 0: stopped before it began, the context is as it was
