@@ -12,6 +12,7 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QWidget
 
 from app.counter_rates import RateSeries
+from app.inspector.curve_points import curve_points
 from app.inspector.plot_frame import PlotFrame
 from app.inspector.plot_theme import PlotColours, apply_axes_theme
 from app.inspector.time_box import TimeBox
@@ -97,14 +98,14 @@ class TimePlots(PlotFrame):
     def draw(self, picture: TimePicture) -> None:
         """Show the part of the series that is on the screen."""
         shown = picture.series.between(picture.shown.start_ns, picture.shown.end_ns)
-        seconds, joined = step_seconds(shown, picture.newest_ns)
+        points = curve_points(shown, picture.newest_ns, int(self._speed.getViewBox().width()))
         for curve, values in (
             (self._prefill_curve, shown.prefill_tokens_per_second),
             (self._decode_curve, shown.decode_tokens_per_second),
             (self._disk_curve, shown.bytes_per_second),
             (self._wait_curve, shown.disk_wait_share * 100),
         ):
-            curve.setData(seconds, np.repeat(values, 2), connect=joined)
+            curve.setData(points.seconds, points.heights(values), connect=points.joined)
         start, end = self._in_seconds(picture.shown, picture.newest_ns)
         for plot in self._plots:
             plot.setXRange(start, end, padding=0)
@@ -152,18 +153,6 @@ class TimePlots(PlotFrame):
         highlight.setAlpha(50)
         for region in self._regions:
             region.setBrush(highlight)
-
-
-def step_seconds(series: RateSeries, newest_ns: int) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
-    """Start and end of each interval in seconds before `newest_ns`, and which points to join.
-
-    A rate holds over its whole interval, so it is a step, not a ramp; nothing is drawn where nothing was
-    sampled (while a model loads).
-    """
-    edges_ns = np.column_stack((series.start_ns, series.t_ns)).ravel()
-    joined = np.ones(len(edges_ns), np.int32)
-    joined[1:-1:2] = edges_ns[1:-1:2] == edges_ns[2::2]
-    return (edges_ns - newest_ns) / 1e9, joined
 
 
 def _top(values: NDArray[np.float64]) -> float:
