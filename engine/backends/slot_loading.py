@@ -13,6 +13,7 @@ from engine.backends.heat_keeper import HeatKeeper
 from engine.backends.load_budget import LoadBudget
 from engine.backends.loaded import Loaded
 from engine.backends.model_info import describe
+from engine.backends.slot_classes import class_specs, largest_read_bytes, layer_classes
 from engine.config import LoadSettings, Routing, usable_cores
 from engine.errors import Cancelled, UnsupportedModelError
 from engine.events import LoadPhase
@@ -25,16 +26,16 @@ from engine.native import tensor as native_tensor
 from engine.native.context import ContextSettings, NativeContext
 from engine.native.model import NativeModel
 from engine.offload.bias_store import BiasStore
-from engine.offload.dense_reader import CHUNK_BYTES, Destination, read_dense
+from engine.offload.dense_reader import Destination, read_dense
 from engine.offload.expert_pipeline import ExpertPipeline, LayerSlots, SlotClass, routing_node
 from engine.offload.graph_probe import GraphProbe
 from engine.offload.pass_statistics import PassStatistics
 from engine.offload.reader_pool import ReaderPool
 from engine.offload.resident_routing import ResidentRouting, ranking_node
-from engine.offload.slot_arena import SlotArena, slot_bytes
+from engine.offload.slot_arena import SlotArena
 from engine.offload.slot_populator import SlotPopulator
 from engine.offload.weight_files import WeightFiles
-from engine.placement.placement_plan import ClassPlan, PlacementPlan, SlotClassSpec
+from engine.placement.placement_plan import ClassPlan, PlacementPlan
 from engine.placement.resident_pools import PoolShape, ResidentPools
 from engine.placement.routing_trace import RoutingRecorder
 from engine.placement.slot_table import SlotTable
@@ -71,11 +72,10 @@ class _Loader:
         self._facts: ModelFacts = model_facts(self._file, self._layout)
 
     def run(self) -> Loaded:
-        slices = [t.slice_bytes for layer in self._layout.layers for t in layer.weights]
-        bounce_bytes = max([CHUNK_BYTES, *slices])
+        bounce_bytes = largest_read_bytes(self._layout)
         budget = LoadBudget.measure(self._settings, self._layout, self._facts, bounce_bytes)
-        classes = _classes(self._layout.layers)
-        first_plan = budget.plan(_specs(classes), self._settings, budget.context_estimate_bytes)
+        classes = layer_classes(self._layout.layers)
+        first_plan = budget.plan(class_specs(classes), self._settings, budget.context_estimate_bytes)
 
         files = WeightFiles(tuple(shard.path for shard in self._file.shards))
         self._stack.callback(files.close)
@@ -90,8 +90,8 @@ class _Loader:
 
         pipeline = ExpertPipeline(readers, self._settings.is_prefetch_on) if layers else None
         context, context_bytes = self._open_context(model, budget, first_plan, pipeline)
-        classes = _classes(layers)
-        plan = budget.plan(_specs(classes), self._settings, context_bytes)
+        classes = layer_classes(layers)
+        plan = budget.plan(class_specs(classes), self._settings, context_bytes)
         heat = HeatKeeper(self._settings, self._file, layers, self._layout.top_k)
         slot_classes = self._open_slots(classes, plan, readers, heat)
         layer_slots = _layer_slots(slot_classes, classes, biases)
@@ -254,20 +254,6 @@ def _used_layers(layout: ExpertLayout, architecture: str, model: NativeModel) ->
             )
         used.append(layer)
     return tuple(used)
-
-
-def _classes(layers: tuple[LayerExperts, ...]) -> list[list[LayerExperts]]:
-    by_key: dict[tuple[object, ...], list[LayerExperts]] = {}
-    for layer in layers:
-        by_key.setdefault(layer.class_key, []).append(layer)
-    return list(by_key.values())
-
-
-def _specs(classes: list[list[LayerExperts]]) -> tuple[SlotClassSpec, ...]:
-    return tuple(
-        SlotClassSpec(tuple(layer.layer for layer in layers), layers[0].n_expert, slot_bytes(layers[0]))
-        for layers in classes
-    )
 
 
 def _slot_class(layers: list[LayerExperts], plan: ClassPlan, top_k: int, heat: HeatKeeper) -> SlotClass:

@@ -19,6 +19,7 @@ OK, FAILED, BAD_USAGE, INTERRUPTED = 0, 1, 2, 130
 # module and summary; a command's module is imported only when it is asked for, so that --help is fast
 _COMMANDS = {
     "inspect": ("inspect_model", "facts about a model file: layers, experts, sizes, types"),
+    "plan": ("plan", "where the bytes of a model would go in memory, and what to expect of it"),
     "chat": ("chat", "answer one prompt, or talk with the model"),
     "bench": ("bench", "measure load, prefill and decode, cold and warm, also against stock llama.cpp"),
     "fidelity": ("fidelity", "what resident routing changes in answers, against exact routing"),

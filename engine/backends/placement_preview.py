@@ -1,0 +1,98 @@
+"""The placement plan of a load that has not happened: header and budget only, no weights."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from engine.backends.load_budget import LoadBudget
+from engine.backends.slot_classes import class_specs, largest_read_bytes, layer_classes
+from engine.config import LoadSettings, Routing
+from engine.errors import ProfileFileError
+from engine.gguf.expert_layout import ExpertLayout, expert_layout
+from engine.gguf.facts import ModelFacts, model_facts
+from engine.gguf.fingerprint import model_fingerprint
+from engine.gguf.model_file import ModelFile
+from engine.gguf.reader import read_model
+from engine.placement.forecast import LayerForecast, forecast_layers
+from engine.placement.heat_profile import HeatProfile, ProfileFile
+from engine.placement.placement_plan import PlacementPlan
+from engine.placement.warm_up import Chances
+
+_EMBEDDING, _OUTPUT = "token_embd.weight", "output.weight"
+
+
+@dataclass(frozen=True, slots=True)
+class PlacementPreview:
+    """What a load with these settings would do. `budget.context_estimate_bytes`: KV and compute buffers."""
+
+    settings: LoadSettings
+    model: ModelFile
+    layout: ExpertLayout
+    facts: ModelFacts
+    budget: LoadBudget
+    plan: PlacementPlan
+    profile: HeatProfile | None
+    notes: tuple[str, ...]
+
+    @property
+    def kv_bytes(self) -> int:
+        return self.facts.kv_bytes_per_token * self.budget.context_tokens
+
+    @property
+    def disk_bytes(self) -> int:
+        """Experts for which there is no slot; experts of a class are equally large."""
+        sizes = {layer.layer: layer.expert_bytes for layer in self.layout.layers}
+        return sum((c.spec.all_slots - c.slots) * sizes[c.spec.layers[0]] for c in self.plan.classes)
+
+    def forecast(self, n_tokens: int) -> list[LayerForecast]:
+        """Expected requests and misses per layer in a unit of `n_tokens`."""
+        is_resident = self.settings.routing is Routing.RESIDENT
+        return forecast_layers(self.plan, self.facts.top_k, is_resident, self._known(), n_tokens)
+
+    def miss_bytes(self, n_tokens: int) -> float:
+        """Bytes that such a unit must read, expected."""
+        sizes = {layer.layer: layer.expert_bytes for layer in self.layout.layers}
+        return sum(each.misses * sizes[each.layer] for each in self.forecast(n_tokens))
+
+    @property
+    def touched_bytes(self) -> int:
+        """Weights that one decoded token passes; an embedding table of its own is only read by row."""
+        sizes = {tensor.name: tensor.size_bytes for tensor in self.layout.dense}
+        rows_only = sizes.get(_EMBEDDING, 0) if _OUTPUT in sizes else 0
+        experts = sum(layer.expert_bytes for layer in self.layout.layers) * self.facts.top_k
+        return self.layout.dense_bytes - rows_only + experts
+
+    @property
+    def is_profile_used(self) -> bool:
+        """Whether the forecast knows more than uniform use."""
+        return any(each is not None for each in self._known())
+
+    def _known(self) -> Sequence[Chances | None]:
+        if self.profile is None:
+            return [None] * len(self.plan.classes)
+        return [
+            self.profile.chance_of(c.spec.layers, c.spec.n_expert, self.facts.top_k)
+            for c in self.plan.classes
+        ]
+
+
+def preview_placement(settings: LoadSettings) -> PlacementPreview:
+    """Plan as a load would; raises what a load would: a bad file, or a budget that is too small."""
+    model = read_model(settings.path)
+    layout = expert_layout(model)
+    facts = model_facts(model, layout)
+    budget = LoadBudget.measure(settings, layout, facts, largest_read_bytes(layout))
+    specs = class_specs(layer_classes(layout.layers))
+    plan = budget.plan(specs, settings, budget.context_estimate_bytes)
+    profile, notes = _profile(settings, model)
+    return PlacementPreview(settings, model, layout, facts, budget, plan, profile, notes)
+
+
+def _profile(settings: LoadSettings, model: ModelFile) -> tuple[HeatProfile | None, tuple[str, ...]]:
+    if settings.profile_dir is None:
+        return None, ()
+    try:
+        return ProfileFile(settings.profile_dir, model_fingerprint(model)).load(), ()
+    except ProfileFileError as error:
+        return None, (str(error),)

@@ -1,0 +1,31 @@
+"""Which layers can share slots, and how large a slot of theirs is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from engine.gguf.expert_layout import ExpertLayout, LayerExperts
+from engine.offload.dense_reader import CHUNK_BYTES
+from engine.offload.slot_arena import slot_bytes
+from engine.placement.placement_plan import SlotClassSpec
+
+
+def layer_classes(layers: Sequence[LayerExperts]) -> list[list[LayerExperts]]:
+    """Layers whose experts have the same tensors, in the order of their first layer."""
+    by_key: dict[tuple[object, ...], list[LayerExperts]] = {}
+    for layer in layers:
+        by_key.setdefault(layer.class_key, []).append(layer)
+    return list(by_key.values())
+
+
+def class_specs(classes: Sequence[Sequence[LayerExperts]]) -> tuple[SlotClassSpec, ...]:
+    """What the planner must know of each class."""
+    return tuple(
+        SlotClassSpec(tuple(layer.layer for layer in layers), layers[0].n_expert, slot_bytes(layers[0]))
+        for layers in classes
+    )
+
+
+def largest_read_bytes(layout: ExpertLayout) -> int:
+    """Largest piece that a reader thread may have to bounce."""
+    return max([CHUNK_BYTES, *(t.slice_bytes for layer in layout.layers for t in layer.weights)])

@@ -1,0 +1,114 @@
+"""`plan FILE`: where a model's bytes would go, and what that will likely give; no weights are loaded."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+
+from engine.backends.placement_preview import PlacementPreview, preview_placement
+from engine.cli.arguments import (
+    add_file,
+    add_profile,
+    add_routing,
+    positive,
+    profile_dir,
+    size_bytes,
+    unit_tokens,
+)
+from engine.cli.bench import expert_spans
+from engine.cli.plan_report import Forecast, plan_document, plan_text
+from engine.cli.terminal import Terminal
+from engine.config import LoadSettings, parse_size_bytes, usable_cores
+from engine.errors import UsageError
+from engine.hardware.drive_rate import DriveRate, measure_drive_rate
+from engine.hardware.memory_rate import measure_memory_rate
+from engine.placement.forecast import decode_range, hit_rate
+
+_DRIVE_SAMPLES, _DRIVE_SECONDS = 256, 0.5
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of `plan`."""
+    add_file(parser)
+    parser.add_argument("--ram", type=size_bytes, metavar="SIZE", help="memory budget, such as 6GiB")
+    parser.add_argument(
+        "--vram", type=parse_size_bytes, default=0, metavar="SIZE", help="memory of a GPU to use (only 0 yet)"
+    )
+    parser.add_argument("--ctx", type=positive, metavar="N", help="context window in tokens")
+    parser.add_argument(
+        "--unit", type=unit_tokens, metavar="N", help="prompt tokens that pass a layer together, or auto"
+    )
+    parser.add_argument("--threads", type=positive, metavar="N", help="threads that compute")
+    add_routing(parser)
+    add_profile(parser)
+    parser.add_argument(
+        "--no-measure",
+        action="store_true",
+        help="don't measure the drive and the memory (a second); without them there are no tokens per second",
+    )
+
+
+def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
+    """Print the plan and the forecast; a budget that is too small is refused with what is needed."""
+    if arguments.vram:
+        raise UsageError(
+            "Experts can't be planned into VRAM: this version computes from RAM only.", "Leave --vram at 0."
+        )
+    preview = preview_placement(_settings(arguments))
+    forecast = _forecast(preview, not arguments.no_measure, terminal)
+    terminal.clear_progress()
+    for note in preview.notes:
+        terminal.note(note)
+    if terminal.is_json:
+        terminal.document(plan_document(preview, forecast))
+    else:
+        terminal.write(plan_text(preview, forecast))
+    return 0
+
+
+def _settings(arguments: argparse.Namespace) -> LoadSettings:
+    return LoadSettings(
+        arguments.file,
+        ram_budget_bytes=arguments.ram,
+        context_tokens=arguments.ctx,
+        unit_tokens=arguments.unit,
+        threads=arguments.threads,
+        routing=arguments.routing,
+        pool_per_layer=arguments.slots,
+        is_pool_fixed=arguments.pool == "fixed",
+        profile_dir=profile_dir(arguments),
+    )
+
+
+def _forecast(preview: PlacementPreview, is_measuring: bool, terminal: Terminal) -> Forecast:
+    unit = preview.plan.unit_tokens
+    read_bytes, unit_bytes = preview.miss_bytes(1), preview.miss_bytes(unit)
+    forecast = Forecast(
+        hit_rate=hit_rate(preview.forecast(1)),
+        is_from_profile=preview.is_profile_used,
+        decode_read_bytes=round(read_bytes),
+        prefill_read_bytes_per_token=round(unit_bytes / unit),
+    )
+    if not is_measuring:
+        return forecast
+    drive = _measure_drive(preview, terminal)
+    terminal.progress("Measuring the memory…")
+    memory = measure_memory_rate(preview.settings.threads or usable_cores())
+    tokens = decode_range(read_bytes, preview.touched_bytes, drive.bytes_per_second, memory)
+    most = unit * drive.bytes_per_second / unit_bytes if unit_bytes else None
+    return Forecast(
+        **asdict(forecast)
+        | {
+            "drive_bytes_per_second": drive.bytes_per_second,
+            "is_drive_direct": drive.is_direct,
+            "memory_bytes_per_second": memory,
+            "decode_tokens_per_second": (tokens.low_per_second, tokens.high_per_second),
+            "prefill_tokens_per_second_most": most,
+        }
+    )
+
+
+def _measure_drive(preview: PlacementPreview, terminal: Terminal) -> DriveRate:
+    terminal.progress("Measuring the drive…")
+    spans = list(expert_spans(preview.model, preview.layout, _DRIVE_SAMPLES))
+    return measure_drive_rate(spans, preview.settings.reader_threads, _DRIVE_SECONDS)
