@@ -9,6 +9,7 @@ from pathlib import Path
 from PySide6.QtCore import QObject, QSaveFile, Signal
 from PySide6.QtWidgets import QFileDialog, QWidget
 
+from app.chat.thinking import without_thinking
 from app.history.backup_import import import_backup, is_backup
 from app.history.errors import HistoryError, HistoryFileError
 from app.history.export import export_html, export_json, export_markdown
@@ -31,8 +32,9 @@ class ExportKind:
 
 
 EXPORT_KINDS = (
-    ExportKind("Markdown", ".md", export_markdown),
-    ExportKind("HTML page", ".html", export_html),
+    # pages to read hold what was said; JSON, to come back, holds the thinking too
+    ExportKind("Markdown", ".md", lambda store, number: export_markdown(store, number, without_thinking)),
+    ExportKind("HTML page", ".html", lambda store, number: export_html(store, number, without_thinking)),
     ExportKind("JSON", ".json", lambda store, number: export_json(store, [number])),
 )
 

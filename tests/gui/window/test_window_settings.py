@@ -232,6 +232,21 @@ def test_a_conversation_is_exported(scene: RunningWindow, tmp_path: Path, kind: 
     assert scene.window.notice.text == f"Exported to {path}."
 
 
+@pytest.mark.parametrize(("suffix", "has_thoughts"), [(".md", False), (".html", False), (".json", True)])
+def test_thoughts_are_exported_only_where_they_come_back(
+    scene: RunningWindow, tmp_path: Path, suffix: str, has_thoughts: bool
+) -> None:
+    number = begin(scene, "Why?")
+    answer = scene.store.begin_answer(number, "Simulated")
+    scene.store.finish_answer(answer.id, "<think>A secret thought.</think>Because.", "complete")
+    path = tmp_path / ("out" + suffix)
+    kind = next(each for each in EXPORT_KINDS if each.suffix == suffix)
+    scene.window.files.export_one(number, kind, path)
+    text = path.read_text(encoding="utf-8")
+    assert "Because." in text
+    assert ("A secret thought." in text) is has_thoughts
+
+
 def test_export_and_import_bring_everything_back(scene: RunningWindow, tmp_path: Path) -> None:
     begin(scene, "One")
     begin(scene, "Two")
