@@ -28,6 +28,8 @@ from engine.events import (
     TextDelta,
     TtftPhases,
     Usage,
+    WarmUpFinished,
+    WarmUpProgress,
 )
 
 RING_ROWS = 12_000  # 10 minutes at the engine's closest sampling, every 50 ms
@@ -66,6 +68,8 @@ class TelemetryStore:
         self.counters: Counters | None = None
         self.load_progress: LoadProgress | None = None
         self.prefill_progress: PrefillProgress | None = None
+        self.warm_up_progress: WarmUpProgress | None = None
+        self.warm_up: WarmUpFinished | None = None  # the last one of this model
         self.experts: ExpertHistory | None = None
         self.rates = CounterRates(RING_ROWS)
         self.answers: deque[AnswerTiming] = deque(maxlen=ANSWERS_KEPT)
@@ -98,6 +102,8 @@ class TelemetryStore:
                 self.load_progress = event
             case PrefillProgress():
                 self.prefill_progress = event
+            case WarmUpProgress():
+                self.warm_up_progress = event
             case _:
                 return self._take_lifecycle(event)
         return True
@@ -119,6 +125,8 @@ class TelemetryStore:
                 return False  # drawn with the next counters
             case GenerationFinished():
                 self._take_answer(event)
+            case WarmUpFinished():
+                self.warm_up = event
             case RequestFailed():
                 self.load_progress = self.prefill_progress = None
             case _:
@@ -126,7 +134,8 @@ class TelemetryStore:
         return True
 
     def _take_state(self, event: StateChanged) -> None:
-        if event.state is EngineState.GENERATING:
+        self.warm_up_progress = None
+        if event.state in (EngineState.GENERATING, EngineState.WARMING_UP):
             self.rates.mark_idle_until(event.t_ns)
         if event.state is EngineState.EMPTY:
             self._forget_model()
@@ -143,6 +152,7 @@ class TelemetryStore:
         """Counters, experts and progress belong to one loaded model; rates and answers outlive it."""
         self.model = self.counters = self.experts = None
         self.load_progress = self.prefill_progress = None
+        self.warm_up_progress = self.warm_up = None
         self.context_used_tokens = 0
         self.rates.restart()
         self.experts_version += 1

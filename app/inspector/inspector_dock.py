@@ -157,6 +157,7 @@ class InspectorDock(QDockWidget):
         return Evidence(
             state=store.state,
             load_progress=store.load_progress,
+            warm_up_progress=store.warm_up_progress,
             window=store.rates.window(WINDOW_SECONDS),
             drive_bytes_per_second=store.drive_bytes_per_second,
             resident_share=resident_share(store.experts.sample) if store.experts else None,

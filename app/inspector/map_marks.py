@@ -13,7 +13,7 @@ from engine.placement.tier import Tier
 POOL_COLOUR = "#ffffff"
 HOT_COLOUR = "#ff7b00"
 HALF_COLOUR = "#ff4fd8"
-_LEAST_PIXELS = 5.0  # smaller places would be nothing but outline
+_LEAST_PIXELS = 8.0  # smaller places would be little but outline
 
 
 class MapMarks:

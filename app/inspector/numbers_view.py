@@ -23,6 +23,7 @@ _REASON_WORDS = {
     "dense": "read for dense weights",
     "miss": "read for missing experts",
     "stream": "read ahead of need",
+    "warm_up": "read by warm-ups",
 }
 
 

@@ -35,7 +35,7 @@ class TimeView(QWidget):
         self._drive_bytes_per_second = 0.0
         self._axis = TimeAxis(SPAN_CHOICES["Last 60 s"])
         self._span = QComboBox()
-        self._follow = QPushButton("Follow")
+        self._follow = QPushButton("Following")
         self._plots = TimePlots()
         self._legend, self._figures, self._keys = QLabel(), QLabel(), QLabel(_KEYS)
         self._build_controls()
@@ -106,6 +106,8 @@ class TimeView(QWidget):
             self._figures.setText(selection_words(chosen.totals(), drive))
         self._plots.draw(TimePicture(self._series, axis.shown, axis.newest_ns, axis.selection, drive))
         self._follow.setChecked(axis.is_following)
+        # a pressed button hardly differs in the dark
+        self._follow.setText("Following" if axis.is_following else "Follow")
         self._span.setCurrentIndex(self._span.findData(axis.shown.span_ns / 1e9))
 
     # --- zoom, pan, select --------------------------------------------------------------------

@@ -33,7 +33,7 @@ class TtftWaterfall(PlotFrame):
         item.setLabel("bottom", "Since Enter", units="s")
         item.getViewBox().invertY(True)
         item.getAxis("left").setTicks([list(enumerate(PHASE_WORDS.values()))])
-        item.setYRange(-0.5, len(PHASE_WORDS) - 0.5, padding=0)
+        item.setYRange(-0.6, len(PHASE_WORDS) - 0.4, padding=0)
         for bars in (self._now, self._before, self._hatch):
             item.addItem(bars)
         self.update_theme()

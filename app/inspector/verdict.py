@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from app.counter_rates import WindowTotals
-from app.inspector.figures import UNKNOWN, percent_text, rate_text, seconds_text
+from app.inspector.figures import UNKNOWN, count_text, percent_text, rate_text, seconds_text
 from engine.config import format_size
-from engine.events import EngineState, LoadPhase, LoadProgress
+from engine.events import EngineState, LoadPhase, LoadProgress, WarmUpProgress
 
 WINDOW_SECONDS = 5.0
 WAITING_SHARE = 0.3
@@ -45,6 +45,7 @@ class Evidence:
     window: WindowTotals | None = None
     drive_bytes_per_second: float = 0.0
     resident_share: float | None = None
+    warm_up_progress: WarmUpProgress | None = None
 
 
 def verdict(evidence: Evidence) -> Verdict:
@@ -55,6 +56,8 @@ def verdict(evidence: Evidence) -> Verdict:
         return Verdict(
             "Idle: the model is loaded and waits for a prompt.", "The engine says that nothing is running."
         )
+    if evidence.state is EngineState.WARMING_UP:
+        return _warming_up(evidence)
     if evidence.state is not EngineState.GENERATING:
         return Verdict("No model is loaded.", "The engine says that no model is loaded.")
     if evidence.window is None:
@@ -74,6 +77,20 @@ def _loading(progress: LoadProgress | None) -> Verdict:
         return Verdict(f"Loading: {words}.", rule)
     done, total = format_size(progress.done_bytes), format_size(progress.total_bytes)
     return Verdict(f"Loading: {words}, {done} of {total} at {rate_text(progress.bytes_per_second)}.", rule)
+
+
+def _warming_up(evidence: Evidence) -> Verdict:
+    rule = "Experts and bytes as the engine reports them while it warms up."
+    progress = evidence.warm_up_progress
+    if progress is None:
+        return Verdict(f"Warming up; progress: {UNKNOWN}.", rule)
+    rate = f" at {rate_text(evidence.window.bytes_per_second)}" if evidence.window else ""
+    done, total = count_text(progress.done_experts), count_text(progress.total_experts)
+    return Verdict(
+        f"Warming up: {done} of {total} missing experts "
+        f"are in memory, {format_size(progress.bytes_read)} read{rate}.",
+        rule,
+    )
 
 
 def _generating(evidence: Evidence, window: WindowTotals) -> Verdict:

@@ -23,7 +23,7 @@ class VerdictBar(QWidget):
         self._why = QPushButton("Why?")
         self._why.setCheckable(True)
         self._why.setToolTip("Show the figures and the rule behind the sentence.")
-        self._why.toggled.connect(self._rule.setVisible)
+        self._why.toggled.connect(self._toggle_rule)
         self._top = QHBoxLayout()
         self._top.addWidget(self._sentence, 1)
         self._top.addWidget(self._why)
@@ -31,6 +31,10 @@ class VerdictBar(QWidget):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addLayout(self._top)
         layout.addWidget(self._rule)
+
+    def _toggle_rule(self, is_shown: bool) -> None:
+        self._rule.setVisible(is_shown)
+        self._why.setText("Hide why" if is_shown else "Why?")
 
     def add_button(self, button: QPushButton) -> None:
         self._top.addWidget(button)

@@ -8,7 +8,7 @@ import pytest
 
 from app.counter_rates import WindowTotals
 from app.inspector.verdict import Evidence, verdict
-from engine.events import EngineState, LoadPhase, LoadProgress
+from engine.events import EngineState, LoadPhase, LoadProgress, WarmUpProgress
 
 SECOND = 1_000_000_000
 MORE_SLOTS = "more slots would help."
@@ -82,3 +82,12 @@ def test_loading_and_idle_and_empty() -> None:
     # a window from the answer before says nothing about an idle engine
     assert verdict(Evidence(EngineState.READY, window=WAITING)).sentence.startswith("Idle:")
     assert verdict(Evidence(EngineState.EMPTY)).sentence == "No model is loaded."
+
+
+def test_a_warm_up_says_how_far_it_is() -> None:
+    progress = WarmUpProgress(done_experts=1200, total_experts=2400, bytes_read=3 << 30)
+    found = verdict(Evidence(EngineState.WARMING_UP, window=WAITING, warm_up_progress=progress))
+    assert found.sentence == (
+        "Warming up: 1,200 of 2,400 missing experts are in memory, 3 GiB read at 1.9 GB/s."
+    )
+    assert verdict(Evidence(EngineState.WARMING_UP)).sentence == "Warming up; progress: n/a."

@@ -16,6 +16,8 @@ from engine.events import (
     RequestFailed,
     TextDelta,
     TtftPhases,
+    WarmUpFinished,
+    WarmUpProgress,
 )
 from tests.support.telemetry_events import (
     answer_event,
@@ -112,3 +114,19 @@ def test_answers_are_bounded_and_numbered_on() -> None:
     store.apply([answer_event(i, TtftPhases()) for i in range(ANSWERS_KEPT + 5)])
     assert len(store.answers) == ANSWERS_KEPT
     assert store.answers[-1].number == ANSWERS_KEPT + 5
+
+
+def test_a_warm_up_is_known_until_the_model_goes() -> None:
+    store = TelemetryStore()
+    store.apply([*load_events(model_info()), state_event(1, EngineState.WARMING_UP)])
+    progress = WarmUpProgress(t_ns=2, done_experts=1, total_experts=2, bytes_read=3)
+    done = WarmUpFinished(
+        t_ns=3, experts_loaded=2, bytes_read=6, elapsed_ns=1, expected_hit_rate_before=0.5,
+        expected_hit_rate_after=0.75, is_profile_saved=True,
+    )  # fmt: skip
+    store.apply([progress])
+    assert store.warm_up_progress is progress
+    store.apply([done, state_event(3, EngineState.READY)])
+    assert (store.warm_up_progress, store.warm_up) == (None, done)
+    store.apply(load_events(model_info(), 4))
+    assert store.warm_up is None
