@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import signal
 import threading
+from collections.abc import Callable
 from types import FrameType, TracebackType
 
 
 class StopSignal:
-    """While entered on the main thread, SIGINT only counts; elsewhere it never counts."""
+    """While entered on the main thread, SIGINT only counts; elsewhere it never counts.
 
-    def __init__(self) -> None:
+    `on_stop` is called at each; it must return at once.
+    """
+
+    def __init__(self, on_stop: Callable[[], None] = lambda: None) -> None:
         self.count = 0
+        self._on_stop = on_stop
         self._before: signal.Handlers | object = None
         self._is_installed = False
 
@@ -33,3 +38,4 @@ class StopSignal:
 
     def _note(self, number: int, frame: FrameType | None) -> None:
         self.count += 1
+        self._on_stop()

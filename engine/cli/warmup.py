@@ -17,11 +17,14 @@ from engine.cli.arguments import (
     unit_tokens,
 )
 from engine.cli.chat import backend_factory, settings_of
+from engine.cli.stop_signal import StopSignal
 from engine.cli.table import facts_table, markdown_table
 from engine.cli.terminal import Terminal
-from engine.config import ChatMessage, LoadSettings, format_size
-from engine.errors import ContextFullError, TemplateError
+from engine.config import ChatMessage, LoadSettings, Routing, format_size
+from engine.errors import Cancelled, ContextFullError, TemplateError
 from engine.generation.chat_template import ChatTemplate
+
+_INTERRUPTED = 130
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +59,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
     """Load, warm up, and measure the prompt on both sides of it; Ctrl+C ends it, what was learned is kept."""
+    token = CancelToken()
+    try:
+        with StopSignal(token.cancel):
+            return _run(arguments, terminal, token)
+    except Cancelled:
+        terminal.clear_progress()
+        return _INTERRUPTED
+
+
+def _run(arguments: argparse.Namespace, terminal: Terminal, token: CancelToken) -> int:
     settings = settings_of(arguments)
-    with _loaded(backend_factory(arguments.backend), settings, terminal) as (backend, loaded):
+    with _loaded(backend_factory(arguments.backend), settings, terminal, token) as (backend, loaded):
         tokens = [] if arguments.prompt is None else _prompt_tokens(backend, loaded, arguments.prompt)
-        before = _read(backend, tokens, terminal, "before")
-        result = backend.warm_up(lambda progress: terminal.progress(_progress_words(progress)), CancelToken())
-        after = _read(backend, tokens, terminal, "after")
+        before = _read(backend, tokens, terminal, "before", token)
+        result = backend.warm_up(lambda progress: terminal.progress(_progress_words(progress)), token)
+        after = _read(backend, tokens, terminal, "after", token)
     terminal.clear_progress()
     for note in loaded.info.notes:
         terminal.note(note)
@@ -74,12 +87,15 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
 
 @contextmanager
 def _loaded(
-    make_backend: Callable[[], InferenceBackend], settings: LoadSettings, terminal: Terminal
+    make_backend: Callable[[], InferenceBackend],
+    settings: LoadSettings,
+    terminal: Terminal,
+    token: CancelToken,
 ) -> Iterator[tuple[InferenceBackend, LoadResult]]:
     backend = make_backend()
     try:
         terminal.progress(f"Loading {settings.path.name}…")
-        yield backend, backend.load(settings, lambda _: None, CancelToken())
+        yield backend, backend.load(settings, lambda _: None, token)
     finally:
         backend.unload()
 
@@ -102,14 +118,14 @@ def _prompt_tokens(backend: InferenceBackend, loaded: LoadResult, prompt: str) -
 
 
 def _read(
-    backend: InferenceBackend, tokens: list[int], terminal: Terminal, when: str
+    backend: InferenceBackend, tokens: list[int], terminal: Terminal, when: str, token: CancelToken
 ) -> PromptFigures | None:
     if not tokens:
         return None
     terminal.progress(f"Reading the prompt {when} the warm-up: {len(tokens)} tokens…")
     backend.keep_prefix(0)
     start = backend.counters()
-    backend.evaluate(tokens, 0, True, CancelToken())
+    backend.evaluate(tokens, 0, True, token)
     end = backend.counters()
     requests = max(1, end.expert_requests - start.expert_requests)
     misses = end.expert_misses - start.expert_misses
@@ -180,6 +196,8 @@ def _text(
 def _profile_words(settings: LoadSettings, result: WarmUpResult) -> str:
     if settings.profile_dir is None:
         return "not used"
+    if settings.is_pool_fixed and settings.routing is Routing.RESIDENT:
+        return "unchanged: the pools are fixed"
     if result.is_profile_saved:
         return f"saved in {settings.profile_dir}"
     return "unchanged: nothing new was learned (give a --prompt, or chat first)"

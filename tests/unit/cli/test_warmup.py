@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import signal
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from engine.backends.base import CancelToken, WarmUpReport, WarmUpResult
 from engine.backends.fake import FakeBackend
 from engine.backends.fake_script import FakeScript
 from engine.cli import warmup
@@ -55,3 +58,31 @@ def test_a_prompt_that_does_not_fit_is_refused() -> None:
     printed = run_engine(*_FAKE, "--prompt", "one two three four five six seven", "--ctx", "4", "--json")
     assert printed.code == 1
     assert printed.lines[-1]["kind"] == "ContextFullError"
+
+
+@pytest.mark.parametrize("prompt", [(), ("--prompt", "Hello")])
+def test_ctrl_c_ends_it_quietly_and_frees_the_model(
+    monkeypatch: pytest.MonkeyPatch, prompt: tuple[str, ...]
+) -> None:
+    class Interrupting(FakeBackend):
+        is_freed = False
+
+        def warm_up(self, report: Callable[[WarmUpReport], None], cancel: CancelToken) -> WarmUpResult:
+            signal.raise_signal(signal.SIGINT)
+            return super().warm_up(report, cancel)
+
+        def unload(self) -> None:
+            super().unload()
+            self.is_freed = True
+
+    time, backends = VirtualTime(), list[Interrupting]()
+
+    def make() -> FakeBackend:
+        backends.append(Interrupting(FakeScript(), time.clock, time.sleep))
+        return backends[0]
+
+    monkeypatch.setattr(warmup, "backend_factory", lambda _: make)
+    printed = run_engine(*_FAKE, *prompt)
+    assert (printed.code, printed.out, printed.err) == (130, "", "")
+    assert [backend.is_freed for backend in backends] == [True]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
