@@ -39,6 +39,7 @@ from app.settings.choices import ChatChoices
 from app.telemetry_store import TelemetryStore
 from app.theme import Theme
 from app.version import program_version
+from app.warm_up_requests import WarmUpRequests
 from app.window_actions import WindowActions
 from app.window_dialogs import WindowDialogs
 from app.window_memory import WindowMemory
@@ -100,6 +101,7 @@ class MainWindow(QMainWindow):
         self.choices = ChatChoices(surroundings.settings)
         self.files = HistoryFiles(store, self)
         self.recordings = RecordingFiles(self.telemetry, self.inspector, self)
+        self.warm_ups = WarmUpRequests(bridge, self)
         self.dialogs = WindowDialogs(self, store, self.chat, self.models, self.choices)
         self._state_line = ElidedLabel()
         self._pages = QStackedWidget()
@@ -211,8 +213,11 @@ class MainWindow(QMainWindow):
         self.choices.changed.connect(self._settings_changed)
         self.dialogs.settings_changed.connect(self._settings_changed)
         self.files.imported.connect(lambda _ids: self.chat.show_list())
-        for files in (self.files, self.recordings):
-            files.done.connect(self.notice.show_notice)
+        for each in (self.files, self.recordings, self.warm_ups):
+            each.done.connect(self.notice.show_notice)
+        self.inspector.warm_up_wanted.connect(self.warm_ups.start)
+        self.inspector.warm_up_stop_wanted.connect(self.warm_ups.stop)
+        self.warm_ups.fault.connect(lambda error: self._report(error, "Warm-up"))
         self.recordings.fault.connect(lambda fault: self._report(fault, "Recordings"))
         for part in (self.chat, self.files, self.dialogs):
             part.fault.connect(lambda fault: self._report(fault, "Conversations"))
@@ -224,7 +229,8 @@ class MainWindow(QMainWindow):
             apply(events)
 
     def _consumers(self) -> tuple[Callable[[list[Event]], None], ...]:
-        return self.telemetry.apply, self.recordings.apply, self.models.apply, self.chat.apply
+        parts = self.telemetry, self.recordings, self.models, self.chat, self.warm_ups
+        return tuple(part.apply for part in parts)
 
     def _model_loaded(self, info: ModelInfo) -> None:
         self._show_chat()
@@ -265,6 +271,8 @@ class MainWindow(QMainWindow):
         """Esc: end what runs here, the load first."""
         if self.models.is_loading:
             self.models.cancel_load()
+        elif self.warm_ups.is_running and not self.chat.answering.is_busy:
+            self.warm_ups.stop()
         else:
             self.chat.view.stop()
 

@@ -70,6 +70,7 @@ class TelemetryStore:
         self.prefill_progress: PrefillProgress | None = None
         self.warm_up_progress: WarmUpProgress | None = None
         self.warm_up: WarmUpFinished | None = None  # the last one of this model
+        self.warm_up_answers = 0  # answers there were before it
         self.experts: ExpertHistory | None = None
         self.rates = CounterRates(RING_ROWS)
         self.answers: deque[AnswerTiming] = deque(maxlen=ANSWERS_KEPT)
@@ -126,7 +127,7 @@ class TelemetryStore:
             case GenerationFinished():
                 self._take_answer(event)
             case WarmUpFinished():
-                self.warm_up = event
+                self.warm_up, self.warm_up_answers = event, self._answer_count
             case RequestFailed():
                 self.load_progress = self.prefill_progress = None
             case _:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from PySide6.QtCore import QTimer
+from PySide6.QtCore import QTimer, Signal
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import (
     QDockWidget,
@@ -40,6 +40,9 @@ class View(Protocol):
 class InspectorDock(QDockWidget):
     """Draws `store` on a timer: only while visible, only the tab in front, only what changed."""
 
+    warm_up_wanted = Signal()
+    warm_up_stop_wanted = Signal()
+
     def __init__(self, store: TelemetryStore, parent: QWidget | None = None) -> None:
         super().__init__("Inspector", parent)
         self.setObjectName("inspector_dock")
@@ -69,6 +72,8 @@ class InspectorDock(QDockWidget):
         self._add_view("Numbers", self._numbers, self._numbers)
         self._tabs.currentChanged.connect(self.refresh)
         self._pause.toggled.connect(self._pause_toggled)
+        self._slots.warm_up.wanted.connect(self.warm_up_wanted)
+        self._slots.warm_up.stop_wanted.connect(self.warm_up_stop_wanted)
         self.replay_bar.moved.connect(self._seek)
         self.replay_bar.closed.connect(self.close_recording)
 
@@ -149,6 +154,7 @@ class InspectorDock(QDockWidget):
 
     def _show_store(self, store: TelemetryStore) -> None:
         self._store, self._drawn = store, None
+        self._slots.is_live = store is self._live
         self._pause.setChecked(False)
         self.refresh()
 

@@ -15,6 +15,7 @@ from app.inspector.notice_page import NoticePage
 from app.inspector.plot_theme import plot_colours, swatches_html
 from app.inspector.slot_figures import TierFigures, layer_figures, tier_figures
 from app.inspector.verdict import WINDOW_SECONDS
+from app.inspector.warm_up_panel import WarmUpPanel
 from app.telemetry_store import TelemetryStore
 from engine.config import format_size
 from engine.events import Counters
@@ -32,11 +33,13 @@ class SlotsView(NoticePage):
         self._hits = QLabel()
         self._hits.setWordWrap(True)
         self._hits.setAccessibleName("Hit rate and evictions")
+        self.warm_up, self.is_live = WarmUpPanel(), True
         layout = QVBoxLayout(self.content)
         layout.addWidget(self._bars, 1)
         layout.addWidget(self._legend)
         layout.addWidget(self._table)
         layout.addWidget(self._hits)
+        layout.addWidget(self.warm_up)
         self._apply_theme()
 
     @property
@@ -55,6 +58,7 @@ class SlotsView(NoticePage):
         sample = store.experts.sample
         self._bars.draw(layer_figures(store.model, sample))
         self._table.show_rows([_tier_texts(row) for row in tier_figures(store.model, sample)])
+        self.warm_up.draw(store, self.is_live)
         self._hits.setText(hits_words(store.counters, store.rates.window(WINDOW_SECONDS)))
 
     def changeEvent(self, event: QEvent) -> None:
