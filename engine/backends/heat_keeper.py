@@ -13,8 +13,9 @@ from engine.offload.expert_pipeline import LayerSlots
 from engine.offload.pass_statistics import PassStatistics
 from engine.placement.heat_profile import Heat, HeatProfile, ProfileFile
 from engine.placement.resident_pools import ResidentPools
+from engine.placement.use_estimate import KnownUse
 
-_KNOWN_TOKENS = 500  # what a profile weighs against the picks counted in this session
+_MOST_KNOWN_TOKENS = 500  # that a profile weighs against the picks counted in this session
 
 
 class HeatKeeper:
@@ -38,10 +39,10 @@ class HeatKeeper:
         if not is_fixed:
             self._claim(file)
 
-    def chance(self, layers: list[LayerExperts]) -> Heat | None:
-        """Chances of these layers' experts as an earlier session saw them."""
+    def known(self, layers: list[LayerExperts]) -> KnownUse | None:
+        """What earlier sessions saw of these layers' experts."""
         numbers = [layer.layer for layer in layers]
-        return self._profile.chance_of(numbers, layers[0].n_expert, self._top_k)
+        return self._profile.use_of(numbers, layers[0].n_expert, self._top_k)
 
     def heat(self) -> Heat | None:
         """Heat of all layers' pools as an earlier session left it."""
@@ -55,7 +56,7 @@ class HeatKeeper:
         if self._file is None or not statistics.passes:
             return False
         if pools is not None:
-            profile = HeatProfile(self._numbers, self._profile.chance, pools.learned())
+            profile = HeatProfile(self._numbers, self._profile.use, pools.learned())
         else:
             statistics.fold_watched()
             profile = HeatProfile(self._numbers, self._learned(layers, statistics), self._profile.heat)
@@ -90,28 +91,29 @@ class HeatKeeper:
         else:
             self._file = file
 
-    def _learned(self, layers: list[LayerSlots], statistics: PassStatistics) -> Heat:
+    def _learned(self, layers: list[LayerSlots], statistics: PassStatistics) -> KnownUse:
         chance = np.zeros((len(layers), self._width))
+        tokens = np.zeros(len(layers), np.int64)
         for layer in layers:
-            table = layer.slot_class.table
+            table, index = layer.slot_class.table, layer.index
             if table.is_complete:  # nothing is evicted there, so nothing was estimated: count
-                picks = statistics.uses[:, layer.index, : table.n_expert].sum(axis=0)
-                chance[layer.index, : table.n_expert] = self._counted(layer, picks.astype(np.float64))
+                picks = statistics.uses[:, index, : table.n_expert].sum(axis=0).astype(np.float64)
+                chance[index, : table.n_expert], tokens[index] = self._counted(layer, picks)
             else:
-                chance[layer.index, : table.n_expert] = table.uses.lasting()[layer.row]
-        return chance
+                lasting = table.uses.lasting()
+                chance[index, : table.n_expert] = lasting.chance[layer.row]
+                tokens[index] = lasting.tokens[layer.row]
+        return KnownUse(chance, tokens)
 
-    def _counted(self, layer: LayerSlots, picks: Heat) -> Heat:
-        known = self.chance([layer.experts])
-        tokens = float(picks.sum()) / self._top_k
+    def _counted(self, layer: LayerSlots, picks: Heat) -> tuple[Heat, int]:
+        known = self.known([layer.experts])
+        tokens = round(float(picks.sum()) / self._top_k)
         if known is not None:
-            picks, tokens = picks + known[0] * _KNOWN_TOKENS, tokens + _KNOWN_TOKENS
-        return picks / max(tokens, 1.0)
+            before = min(int(known.tokens[0]), _MOST_KNOWN_TOKENS)
+            picks, tokens = picks + known.chance[0] * before, tokens + before
+        return picks / max(tokens, 1), tokens
 
 
 def _fits(profile: HeatProfile, width: int) -> bool:
-    return all(
-        table.shape == (len(profile.moe_layers), width)
-        for table in (profile.chance, profile.heat)
-        if table is not None
-    )
+    tables = (profile.use.chance if profile.use is not None else None, profile.heat)
+    return all(table.shape[1] == width for table in tables if table is not None)

@@ -17,7 +17,7 @@ from engine.gguf.reader import read_model
 from engine.placement.forecast import LayerForecast, forecast_layers
 from engine.placement.heat_profile import HeatProfile, ProfileFile
 from engine.placement.placement_plan import PlacementPlan
-from engine.placement.warm_up import Chances
+from engine.placement.use_estimate import KnownUse
 
 _EMBEDDING, _OUTPUT = "token_embd.weight", "output.weight"
 
@@ -68,12 +68,11 @@ class PlacementPreview:
         """Whether the forecast knows more than uniform use."""
         return any(each is not None for each in self._known())
 
-    def _known(self) -> Sequence[Chances | None]:
+    def _known(self) -> Sequence[KnownUse | None]:
         if self.profile is None:
             return [None] * len(self.plan.classes)
         return [
-            self.profile.chance_of(c.spec.layers, c.spec.n_expert, self.facts.top_k)
-            for c in self.plan.classes
+            self.profile.use_of(c.spec.layers, c.spec.n_expert, self.facts.top_k) for c in self.plan.classes
         ]
 
 

@@ -262,7 +262,7 @@ def _slot_class(layers: list[LayerExperts], plan: ClassPlan, top_k: int, heat: H
         plan,
         [],
         SlotArena(layers[0], plan.slots),
-        SlotTable(len(layers), n_expert, plan.slots, top_k, heat.chance(layers)),
+        SlotTable(len(layers), n_expert, plan.slots, top_k, heat.known(layers)),
         UseForecast(len(layers), n_expert, top_k),
         {},
     )

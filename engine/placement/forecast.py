@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.placement.placement_plan import ClassPlan, PlacementPlan
-from engine.placement.use_estimate import UseEstimate
+from engine.placement.use_estimate import KnownUse, UseEstimate
 from engine.placement.warm_up import Chances, warm_up_experts
 
 
@@ -35,14 +35,14 @@ class RateRange:
 
 
 def forecast_layers(
-    plan: PlacementPlan, top_k: int, is_resident: bool, known: Sequence[Chances | None], n_tokens: int
+    plan: PlacementPlan, top_k: int, is_resident: bool, known: Sequence[KnownUse | None], n_tokens: int
 ) -> list[LayerForecast]:
-    """For units of `n_tokens`; `known`: chances of each class, (its layers, experts), None: uniform."""
+    """For units of `n_tokens`; `known` of each class, None: uniform use."""
     found = []
-    for class_plan, chances in zip(plan.classes, known, strict=True):
+    for class_plan, use in zip(plan.classes, known, strict=True):
         spec = class_plan.spec
         k = min(top_k, spec.n_expert)
-        chance = UseEstimate(len(spec.layers), spec.n_expert, k, chances).chance
+        chance = UseEstimate(len(spec.layers), spec.n_expert, k, use).chance
         chance = np.minimum(chance / chance.sum(axis=1, keepdims=True) * k, 1.0)
         is_here = _residents(class_plan, chance, is_resident)
         picks = _resident_picks(chance, is_here, k) if is_resident else chance

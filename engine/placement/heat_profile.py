@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 
 from engine.errors import ProfileFileError
 from engine.placement.promotion import DECAY_PER_TOKEN
+from engine.placement.use_estimate import KnownUse
 
-_VERSION = 1
+_VERSION = 2
 _DIGEST_BYTES = 32
 _MOST_BYTES = 256 << 20
 Heat = NDArray[np.float64]
@@ -29,42 +30,52 @@ Heat = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HeatProfile:
-    """`chance`: that a token picks the expert (exact routing); `heat`: of resident pools.
+    """`use`: chances that a token picks an expert (exact routing); `heat`: of resident pools.
 
-    Both have shape (len(moe_layers), experts); None: that routing has not run yet.
+    Rows are `moe_layers`, columns experts; None: that routing has not run yet.
     """
 
     moe_layers: tuple[int, ...]
-    chance: Heat | None = None
+    use: KnownUse | None = None
     heat: Heat | None = None
 
-    def chance_of(self, layers: Sequence[int], n_expert: int, top_k: int) -> Heat | None:
-        """Chances of these layers, shape (layers, n_expert); from the pools' heat if need be.
+    def use_of(self, layers: Sequence[int], n_expert: int, top_k: int) -> KnownUse | None:
+        """What is known of these layers' experts; from the pools' heat if need be.
 
         A layer that was never seen has chances of 0. None: nothing is known, or of another shape.
         """
-        found = self._rows(self.chance if self.chance is not None else self.heat, layers, n_expert)
-        if found is None or self.chance is not None:
-            return found
-        total = np.maximum(found.sum(axis=1, keepdims=True), 1e-300)
-        chance: Heat = np.minimum(found * top_k / total, 1.0)
-        return chance
+        if self.use is not None:
+            chance = self._rows(self.use.chance, layers, n_expert)
+            tokens = self._rows(self.use.tokens[:, None], layers, 1)
+            assert tokens is not None, "as many rows as chances"
+            return None if chance is None else KnownUse(chance, tokens[:, 0].astype(np.int64))
+        heat = self._rows(self.heat, layers, n_expert)
+        if heat is None:
+            return None
+        total = heat.sum(axis=1, keepdims=True)
+        chance = np.minimum(heat * top_k / np.maximum(total, 1e-300), 1.0)
+        return KnownUse(chance, np.rint(total[:, 0] / top_k).astype(np.int64))
 
     def heat_of(self, layers: Sequence[int], n_expert: int) -> Heat | None:
-        """Heat for the pools of these layers; chances serve too: heat settles at a fixed multiple of them."""
+        """Heat for the pools of these layers; chances serve too: their tokens would have left that heat."""
         if self.heat is not None:
             return self._rows(self.heat, layers, n_expert)
-        chance = self._rows(self.chance, layers, n_expert)
-        return None if chance is None else chance / (1 - DECAY_PER_TOKEN)
+        use = self.use_of(layers, n_expert, 1)
+        if use is None:
+            return None
+        heat: Heat = use.chance * ((1 - DECAY_PER_TOKEN**use.tokens) / (1 - DECAY_PER_TOKEN))[:, None]
+        return heat
 
-    def _rows(self, table: Heat | None, layers: Sequence[int], n_expert: int) -> Heat | None:
-        if table is None or table.shape[1] < n_expert:
+    def _rows(
+        self, table: NDArray[np.float64] | NDArray[np.int64] | None, layers: Sequence[int], width: int
+    ) -> Heat | None:
+        if table is None or table.shape[1] < width:
             return None
         index = {layer: row for row, layer in enumerate(self.moe_layers)}
-        rows = np.zeros((len(layers), n_expert))
+        rows = np.zeros((len(layers), width))
         for place, layer in enumerate(layers):
             if layer in index:
-                rows[place] = table[index[layer], :n_expert]
+                rows[place] = table[index[layer], :width]
         return rows
 
 
@@ -130,7 +141,8 @@ class ProfileFile:
             version=np.array(_VERSION),
             fingerprint=np.array(self.fingerprint),
             moe_layers=np.array(profile.moe_layers, np.int64),
-            chance=nothing if profile.chance is None else profile.chance,
+            chance=nothing if profile.use is None else profile.use.chance,
+            tokens=np.zeros(0, np.int64) if profile.use is None else profile.use.tokens,
             heat=nothing if profile.heat is None else profile.heat,
         )
         return hashlib.sha256(body.getbuffer()).digest() + body.getvalue()
@@ -145,10 +157,9 @@ class ProfileFile:
             if str(stored["fingerprint"]) != self.fingerprint:
                 raise ValueError("it belongs to another model")
             layers = tuple(stored["moe_layers"].tolist())
-            tables = {
-                name: _table(stored[name], len(layers)) for name in ("chance", "heat") if name in stored
-            }
-        return HeatProfile(layers, tables.get("chance"), tables.get("heat"))
+            chance, heat = (_table(stored[name], len(layers)) for name in ("chance", "heat"))
+            use = None if chance is None else KnownUse(chance, _counts(stored["tokens"], len(layers)))
+            return HeatProfile(layers, use, heat)
 
     def _unwritable(self, error: OSError) -> ProfileFileError:
         return ProfileFileError(
@@ -168,5 +179,11 @@ def _table(array: Heat, n_layer: int) -> Heat | None:
         and bool((array >= 0).all())
     )
     if not is_sound:
+        raise ValueError("its tables are not what they should be")
+    return array
+
+
+def _counts(array: NDArray[np.int64], n_layer: int) -> NDArray[np.int64]:
+    if array.dtype != np.int64 or array.shape != (n_layer,) or (array < 0).any():
         raise ValueError("its tables are not what they should be")
     return array

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.placement.tier import Tier
-from engine.placement.use_estimate import UseEstimate
+from engine.placement.use_estimate import KnownUse, UseEstimate
 
 Ids = NDArray[np.int64]
 
@@ -41,9 +41,9 @@ class SlotTable:
         n_expert: int,
         n_slots: int,
         top_k: int,
-        known: NDArray[np.float64] | None = None,
+        known: KnownUse | None = None,
     ) -> None:
-        """`known`: chances from an earlier session, see UseEstimate."""
+        """`known`: from an earlier session, see UseEstimate."""
         self.n_row, self.n_expert, self.n_slots = n_row, n_expert, n_slots
         self.is_complete = n_slots >= n_row * n_expert  # a slot for every expert: each has its own for good
         self.table = np.full((n_row, n_expert), -1, np.int32)

@@ -8,6 +8,8 @@ more than LRU, LFU or pools of the most used experts: it weighs how often agains
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -17,19 +19,25 @@ _LASTING = slice(2, 4)  # the memories that outlast the topic at hand
 _PRIOR_SHARE = 0.3  # of uniform use: what an expert that was never seen is still worth
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class KnownUse:
+    """What is kept between sessions: chances, shape (rows, experts), and how many tokens each row saw."""
+
+    chance: NDArray[np.float64]
+    tokens: NDArray[np.int64]
+
+
 class UseEstimate:
     """`chance[row, expert]`: probability that a token picks the expert; owned by the engine thread."""
 
-    def __init__(
-        self, n_row: int, n_expert: int, top_k: int, known: NDArray[np.float64] | None = None
-    ) -> None:
-        """`known`: what `lasting` gave in an earlier session, shape (rows, experts)."""
+    def __init__(self, n_row: int, n_expert: int, top_k: int, known: KnownUse | None = None) -> None:
+        """`known`: what `lasting` gave in an earlier session; its tokens say how full the memories are."""
         self._prior = _PRIOR_SHARE * top_k / n_expert
         self._seen = np.zeros((len(_DECAYS), n_row, n_expert))
-        self._tokens = [0] * n_row
-        self.is_known = known is not None
+        self._tokens = np.zeros(n_row, np.int64)
         if known is not None:
-            self._seen[:] = known
+            self._tokens += known.tokens
+            self._seen[:] = known.chance * _fullness(_DECAYS, self._tokens)
         self.chance = self._seen.mean(axis=0) + self._prior
 
     def observe(self, row: int, experts: NDArray[np.int64], picks: NDArray[np.int64], n_tokens: int) -> None:
@@ -41,16 +49,14 @@ class UseEstimate:
         seen[:, experts] += (1 - kept)[:, None] * (picks / n_tokens)
         self.chance[row] = seen.mean(axis=0) + self._prior
 
-    def lasting(self) -> NDArray[np.float64]:
-        """Chances worth keeping for another session, (rows, experts); 0 in rows that were never seen.
+    def lasting(self) -> KnownUse:
+        """What is worth keeping for another session: the long memories, as if they had always been full.
 
-        Of the long memories only, without the prior, and as if they had always been full.
+        Chances of 0 in rows that were never seen.
         """
-        tokens = np.array(self._tokens)
-        full = np.ones((2, len(tokens))) if self.is_known else 1 - _DECAYS[_LASTING, None] ** tokens
-        shares = self._seen[_LASTING] / np.maximum(full, 1e-12)[:, :, None]
-        chance: NDArray[np.float64] = np.minimum(shares.mean(axis=0), 1.0)
-        return chance
+        fullness = np.maximum(_fullness(_DECAYS[_LASTING], self._tokens), 1e-12)
+        chance = np.minimum((self._seen[_LASTING] / fullness).mean(axis=0), 1.0)
+        return KnownUse(chance, self._tokens.copy())
 
     def expected_wait(
         self, owners: NDArray[np.int64], current_row: int, n_tokens: int
@@ -67,3 +73,8 @@ class UseEstimate:
         distance[distance == 0] = n_row
         wait: NDArray[np.float64] = distance / n_row + 1 / np.maximum(chance, 1e-9) - 1
         return wait
+
+
+def _fullness(decays: NDArray[np.float64], tokens: NDArray[np.int64]) -> NDArray[np.float64]:
+    """How far memories have filled after so many tokens, 0 to 1, shape (memories, rows, 1)."""
+    return (1 - decays[:, None] ** tokens)[:, :, None]

@@ -53,7 +53,7 @@ def test_chances_are_the_shares_of_the_recorded_run(
         run_ours(backend, prompt_tokens(16), 12)
     profile = kept(settings)
     assert profile is not None
-    assert profile.chance is not None
+    assert profile.use is not None
     trace = load_trace(tmp_path / "run.trace")
     for row in range(3):  # the last layer computes one token of a prompt only
         steps = [step for step in trace.steps if step.row == row]
@@ -62,8 +62,9 @@ def test_chances_are_the_shares_of_the_recorded_run(
             picks[step.experts] += step.picks
         assert sum(step.n_tokens for step in steps) == 28
         # 28 tokens, all younger than the memories that are kept: nearly a plain share
-        assert profile.chance[row] == pytest.approx(picks / 28, abs=0.15)
-        assert profile.chance[row].sum() == pytest.approx(4)
+        assert profile.use.chance[row] == pytest.approx(picks / 28, abs=0.15)
+        assert profile.use.chance[row].sum() == pytest.approx(4)
+        assert profile.use.tokens[row] == 28
 
 
 def test_exact_answers_do_not_depend_on_it(exact: LoadSettings) -> None:
@@ -113,7 +114,7 @@ def test_each_routing_keeps_its_own_and_leaves_the_other(exact: LoadSettings, re
             run_ours(backend, prompt_tokens(20), 4)
     profile = kept(exact)
     assert profile is not None
-    assert profile.chance is not None
+    assert profile.use is not None
     assert profile.heat is not None
 
 

@@ -166,7 +166,7 @@ def test_it_saves_the_profile_and_the_next_load_starts_from_it(
         warm_up(backend)
         found = backend.experts()
     assert profile is not None
-    assert profile.chance is not None
+    assert profile.use is not None
     assert found is not None
-    best = np.sort(profile.chance.ravel())[-20:]
-    assert np.array_equal(found.tiers != Tier.DISK, profile.chance >= best[0])
+    best = np.sort(profile.use.chance.ravel())[-20:]
+    assert np.array_equal(found.tiers != Tier.DISK, profile.use.chance >= best[0])

@@ -8,6 +8,7 @@ import pytest
 from engine.placement.forecast import LayerForecast, RateRange, decode_range, forecast_layers, hit_rate
 from engine.placement.placement_plan import ClassPlan, PlacementPlan, SlotClassSpec
 from engine.placement.routing_policy import choose_resident
+from engine.placement.use_estimate import KnownUse
 
 _PRIOR = 0.3  # of uniform use, as in UseEstimate
 
@@ -34,7 +35,7 @@ def test_known_favourites_are_the_ones_in_memory() -> None:
     known = np.zeros((2, 8))
     known[:, :2] = 0.8
     known[:, 2:] = 0.4 / 6
-    layers = forecast_layers(plan(4), 2, False, [known], 1)
+    layers = forecast_layers(plan(4), 2, False, [KnownUse(known, np.full(2, 100_000))], 1)
     prior = _PRIOR * 2 / 8
     assert hit_rate(layers) == pytest.approx(2 * (0.8 + prior) / (2 + 8 * prior))
 

@@ -11,9 +11,12 @@ import pytest
 from engine.errors import ProfileFileError
 from engine.placement import heat_profile
 from engine.placement.heat_profile import HeatProfile, ProfileFile
+from engine.placement.use_estimate import KnownUse
 
 _LAYERS = (1, 3)
 _CHANCE = np.array([[0.5, 0.25, 0.125, 0.125], [0.0, 1 / 3, 1 / 3, 1 / 3]])
+_TOKENS = np.array([70, 4])
+_USE = KnownUse(_CHANCE, _TOKENS)
 _HEAT = np.array([[30.0, 10.0, 5.0, 5.0], [0.0, 0.0, 0.0, 0.0]])
 
 
@@ -24,11 +27,13 @@ def written(folder: Path, profile: HeatProfile) -> ProfileFile:
 
 
 def test_comes_back_bit_for_bit(tmp_path: Path) -> None:
-    file = written(tmp_path, HeatProfile(_LAYERS, _CHANCE, _HEAT))
+    file = written(tmp_path, HeatProfile(_LAYERS, _USE, _HEAT))
     found = file.load()
     assert found is not None
     assert found.moe_layers == _LAYERS
-    assert np.array_equal(found.chance, _CHANCE)
+    assert found.use is not None
+    assert np.array_equal(found.use.chance, _CHANCE)
+    assert np.array_equal(found.use.tokens, _TOKENS)
     assert np.array_equal(found.heat, _HEAT)
     assert [path.name for path in file.folder.iterdir()] == ["0123abcd.heat"]
 
@@ -36,12 +41,12 @@ def test_comes_back_bit_for_bit(tmp_path: Path) -> None:
 def test_what_was_never_learned_is_not_there(tmp_path: Path) -> None:
     found = written(tmp_path, HeatProfile(_LAYERS, heat=_HEAT)).load()
     assert found is not None
-    assert found.chance is None
+    assert found.use is None
     assert ProfileFile(tmp_path, "other").load() is None
 
 
 def test_damage_anywhere_is_noticed(tmp_path: Path) -> None:
-    file = written(tmp_path, HeatProfile(_LAYERS, _CHANCE))
+    file = written(tmp_path, HeatProfile(_LAYERS, _USE))
     whole = file.path.read_bytes()
     for place in range(0, len(whole), 7):
         file.path.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
@@ -62,7 +67,7 @@ def test_a_sound_file_with_something_else_in_it(tmp_path: Path) -> None:
 
 
 def test_the_profile_of_another_model_is_refused(tmp_path: Path) -> None:
-    file = written(tmp_path, HeatProfile(_LAYERS, _CHANCE))
+    file = written(tmp_path, HeatProfile(_LAYERS, _USE))
     foreign = ProfileFile(file.folder, "ffff")
     file.path.rename(foreign.path)
     with pytest.raises(ProfileFileError, match="another model"):
@@ -71,13 +76,13 @@ def test_the_profile_of_another_model_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("wrong", [np.full((2, 4), np.nan), np.full((2, 4), -1.0), np.ones((3, 4))])
 def test_impossible_tables_are_refused(tmp_path: Path, wrong: np.ndarray) -> None:
-    file = written(tmp_path, HeatProfile(_LAYERS, wrong))
+    file = written(tmp_path, HeatProfile(_LAYERS, heat=wrong))
     with pytest.raises(ProfileFileError, match="tables"):
         file.load()
 
 
 def test_a_write_that_fails_leaves_the_old_profile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = written(tmp_path, HeatProfile(_LAYERS, _CHANCE))
+    file = written(tmp_path, HeatProfile(_LAYERS, _USE))
 
     def no_space(_: int) -> None:
         raise OSError(28, "No space left on device")
@@ -87,7 +92,8 @@ def test_a_write_that_fails_leaves_the_old_profile(tmp_path: Path, monkeypatch: 
         file.save(HeatProfile(_LAYERS, heat=_HEAT))
     found = file.load()
     assert found is not None
-    assert np.array_equal(found.chance, _CHANCE)
+    assert found.use is not None
+    assert np.array_equal(found.use.chance, _CHANCE)
     assert len(list(file.folder.iterdir())) == 1
 
 
@@ -98,16 +104,21 @@ def test_a_folder_that_is_a_file_is_named(tmp_path: Path) -> None:
 
 
 def test_chances_serve_as_heat_and_the_other_way_round() -> None:
-    # an expert picked with chance p gains p per token while heat fades by 2 %: it settles at p / 0.02
-    heat = HeatProfile(_LAYERS, chance=_CHANCE).heat_of(_LAYERS, 4)
-    assert heat == pytest.approx(_CHANCE * 50)
-    chance = HeatProfile(_LAYERS, heat=_HEAT).chance_of(_LAYERS, 4, top_k=1)
-    assert chance == pytest.approx(np.array([[0.6, 0.2, 0.1, 0.1], [0, 0, 0, 0]]))
+    # an expert picked with chance p gains p per token while heat fades by 2 %
+    heat = HeatProfile(_LAYERS, _USE).heat_of(_LAYERS, 4)
+    gained = [sum(0.98**age for age in range(tokens)) for tokens in _TOKENS]
+    assert heat == pytest.approx(_CHANCE * np.array(gained)[:, None])
+    use = HeatProfile(_LAYERS, heat=_HEAT).use_of(_LAYERS, 4, top_k=2)
+    assert use is not None
+    assert use.chance == pytest.approx(np.array([[1.0, 0.4, 0.2, 0.2], [0, 0, 0, 0]]))
+    assert use.tokens.tolist() == [25, 0]  # 50 picks, two of each token
 
 
 def test_rows_are_found_by_layer_number() -> None:
-    profile = HeatProfile(_LAYERS, chance=_CHANCE)
-    found = profile.chance_of((3, 7), 4, top_k=1)
-    assert found == pytest.approx(np.array([_CHANCE[1], [0, 0, 0, 0]]))
-    assert profile.chance_of((1,), 8, top_k=1) is None
+    profile = HeatProfile(_LAYERS, _USE)
+    found = profile.use_of((3, 7), 4, top_k=1)
+    assert found is not None
+    assert found.chance == pytest.approx(np.array([_CHANCE[1], [0, 0, 0, 0]]))
+    assert found.tokens.tolist() == [4, 0]
+    assert profile.use_of((1,), 8, top_k=1) is None
     assert HeatProfile(_LAYERS).heat_of(_LAYERS, 4) is None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from engine.placement.use_estimate import UseEstimate
+from engine.placement.use_estimate import KnownUse, UseEstimate
 
 _DECAYS = (0.6, 0.9, 0.98, 0.998)
 _PRIOR = 0.3 * 1 / 4
@@ -51,15 +51,29 @@ def test_what_lasts_is_the_share_of_tokens_however_few_there_were() -> None:
     uses = UseEstimate(n_row=2, n_expert=4, top_k=1)
     for _ in range(3):  # a quarter of each unit's tokens pick expert 1, the rest expert 2
         uses.observe(0, ids(1, 2), ids(2, 6), 8)
-    assert uses.lasting()[0] == pytest.approx([0, 0.25, 0.75, 0])
-    assert not uses.lasting()[1].any()
+    assert uses.lasting().chance[0] == pytest.approx([0, 0.25, 0.75, 0])
+    assert not uses.lasting().chance[1].any()
+    assert uses.lasting().tokens.tolist() == [24, 0]
 
 
-def test_a_known_chance_is_where_the_estimate_starts() -> None:
-    known = np.array([[0.0, 0.2, 0.8, 0.0]])
-    uses = UseEstimate(n_row=1, n_expert=4, top_k=1, known=known)
-    assert uses.chance == pytest.approx(known + _PRIOR)
-    assert uses.lasting() == pytest.approx(known)
-    uses.observe(0, ids(0), ids(1), 1)
-    long = [0.8 * 0.98, 0.8 * 0.998]
-    assert uses.lasting()[0, 2] == pytest.approx(sum(long) / 2)
+@pytest.mark.parametrize("n_before", [3, 3000])
+def test_a_second_session_goes_on_where_the_first_stopped(n_before: int) -> None:
+    # a steady diet: what the long memories hold then is what they would hold without the break
+    steady, broken = (UseEstimate(n_row=1, n_expert=4, top_k=1) for _ in range(2))
+    for uses in (steady, broken):
+        uses.observe(0, ids(1, 2), ids(n_before // 3, n_before - n_before // 3), n_before)
+    again = UseEstimate(1, 4, 1, broken.lasting())
+    for uses in (steady, again):
+        uses.observe(0, ids(0), ids(1), 1)
+    assert again.lasting().chance == pytest.approx(steady.lasting().chance)
+    assert again.lasting().tokens.tolist() == [n_before + 1]
+    assert again.chance == pytest.approx(steady.chance)
+
+
+def test_few_tokens_weigh_little_against_the_prior() -> None:
+    known = [
+        UseEstimate(1, 4, 1, KnownUse(np.array([[0.0, 0.0, 1.0, 0.0]]), np.array([n]))) for n in (1, 1000)
+    ]
+    few, many = (uses.chance[0, 2] - _PRIOR for uses in known)
+    assert few == pytest.approx(sum(1 - d for d in _DECAYS) / 4)
+    assert many == pytest.approx(sum(1 - d**1000 for d in _DECAYS) / 4)
