@@ -24,8 +24,8 @@ FIELDS = (
     "passes",
 )
 _COLUMN = {name: i for i, name in enumerate(FIELDS)}
-# shorter intervals make absurd peaks out of one finished read
-_PEAK_INTERVAL_NS = 50_000_000
+# bytes are counted when a read ends, so a shorter time makes an absurd peak out of a few finished reads
+_PEAK_SPAN_NS = 500_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,8 +190,22 @@ class CounterRates:
         self._rate[row] = 0.0, 0.0, totals.bytes_per_second, totals.disk_wait_share
         self._spread(0, totals.prefill_tokens_per_second, totals.prefill_ns)
         self._spread(1, totals.decode_tokens_per_second, totals.decode_ns)
-        if totals.span_ns >= _PEAK_INTERVAL_NS:
-            self.peak_bytes_per_second = max(self.peak_bytes_per_second, totals.bytes_per_second)
+        self._note_peak()
+
+    def _note_peak(self) -> None:
+        """The highest rate over the newest intervals that together last half a second, without a gap."""
+        bytes_read, end_ns = 0, self._t_ns[(self._rows - 1) % len(self._t_ns)]
+        begin_ns = end_ns
+        for place in range(self._rows - 1, self._rows - 1 - len(self), -1):
+            row = place % len(self._t_ns)
+            if self._t_ns[row] != begin_ns:
+                return
+            bytes_read += int(self._delta[row, _COLUMN["bytes_read"]])
+            begin_ns = self._start_ns[row]
+            if end_ns - begin_ns >= _PEAK_SPAN_NS:
+                rate = bytes_read * 1e9 / int(end_ns - begin_ns)
+                self.peak_bytes_per_second = max(self.peak_bytes_per_second, rate)
+                return
 
     def _spread(self, column: int, speed: float | None, phase_ns: int) -> None:
         """Draw a speed over the whole time its tokens took: a long unit ends many samples later."""

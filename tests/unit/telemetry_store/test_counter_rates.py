@@ -137,12 +137,27 @@ def test_waits_longer_than_the_interval_are_capped() -> None:
     assert rates.series(60).disk_wait_share.tolist() == [1.0]
 
 
-def test_the_peak_ignores_intervals_too_short_to_measure() -> None:
+def test_the_peak_is_of_half_a_second_at_least() -> None:
     rates = CounterRates()
     rates.add(0, Counters())
-    rates.add(SECOND, Counters(bytes_read=2_000))
-    rates.add(SECOND + 1_000_000, Counters(bytes_read=3_000))
+    rates.add(SECOND * 2 // 5, Counters())
+    assert rates.peak_bytes_per_second == 0.0
+    rates.add(SECOND // 2, Counters(bytes_read=1_000))  # 10,000 per second for a tenth of one
     assert rates.peak_bytes_per_second == 2_000.0
+    rates.add(SECOND * 3 // 2, Counters(bytes_read=4_000))
+    assert rates.peak_bytes_per_second == 3_000.0
+    rates.add(SECOND * 3 // 2 + 1, Counters(bytes_read=4_500))  # half a second back is a second back here
+    assert math.isclose(rates.peak_bytes_per_second, 3_500.0, rel_tol=1e-6)
+
+
+def test_the_peak_never_reaches_over_a_gap() -> None:
+    rates = CounterRates()
+    rates.add(0, Counters())
+    rates.add(SECOND // 4, Counters(bytes_read=9_000))
+    rates.restart()
+    rates.add(SECOND // 4 + 1, Counters())
+    rates.add(SECOND // 2 + 1, Counters(bytes_read=9_000))
+    assert rates.peak_bytes_per_second == 0.0
 
 
 def test_unknown_is_none_not_zero() -> None:
