@@ -54,9 +54,10 @@ class RecordingFiles(QObject):
         self._ask_save("Record this run", f"run{SUFFIX}", _RECORDINGS, self.record)
 
     def ask_open(self) -> None:
-        dialog = QFileDialog(self._window, "Open a recording", "", f"{_RECORDINGS};;{_ALL}")
-        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
-        _open(dialog, self.open_recording)
+        self._ask_file("Open a recording", self.open_recording)
+
+    def ask_compare(self) -> None:
+        self._ask_file("Compare with a recording", self.compare_with)
 
     def ask_export_csv(self) -> None:
         self._ask_save("Export figures as CSV", "figures.csv", "CSV (*.csv)", self.export_csv)
@@ -68,6 +69,11 @@ class RecordingFiles(QObject):
 
     def ask_export_picture(self) -> None:
         self._ask_save("Save a picture of the inspector", "inspector.png", "PNG (*.png)", self.export_picture)
+
+    def _ask_file(self, title: str, then: Callable[[Path], None]) -> None:
+        dialog = QFileDialog(self._window, title, "", f"{_RECORDINGS};;{_ALL}")
+        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+        _open(dialog, then)
 
     def _ask_save(self, title: str, name: str, names: str, then: Callable[[Path], None]) -> None:
         dialog = QFileDialog(self._window, title, "", f"{names};;{_ALL}")
@@ -109,7 +115,14 @@ class RecordingFiles(QObject):
 
     def open_recording(self, path: Path) -> None:
         """Show a recording in the inspector."""
-        if self._do(lambda: self._dock.show_recording(Playback(path))):
+        self._show(lambda: self._dock.show_recording(Playback(path)))
+
+    def compare_with(self, path: Path) -> None:
+        """Put the figures of a recording beside those shown."""
+        self._show(lambda: self._dock.compare_with(Playback(path)))
+
+    def _show(self, call: Callable[[], None]) -> None:
+        if self._do(call):
             self._dock.setVisible(True)
             self._dock.raise_()
 

@@ -87,6 +87,7 @@ def inspector_entries(recordings: RecordingFiles) -> _Entries:
         ActionSpec("&Record this run…", recordings.ask_record),
         ActionSpec("&Stop recording", recordings.stop),
         ActionSpec("&Open a recording…", recordings.ask_open),
+        ActionSpec("Co&mpare with a recording…", recordings.ask_compare),
         None,
         ActionSpec("Export figures as &CSV…", recordings.ask_export_csv),
         ActionSpec("Export for &Perfetto (Chrome trace)…", recordings.ask_export_trace),

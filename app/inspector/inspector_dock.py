@@ -141,6 +141,11 @@ class InspectorDock(QDockWidget):
         self.replay_bar.setVisible(True)
         self._show_store(playback.store)
 
+    def compare_with(self, playback: Playback) -> None:
+        """Put the last figures of a recording beside those shown, in Numbers."""
+        self._numbers.compare_with(playback.store, playback.name)
+        self._tabs.setCurrentIndex(self._views.index(self._numbers))
+
     def close_recording(self) -> None:
         """Back to the engine."""
         self._playback = None

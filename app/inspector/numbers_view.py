@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
 
-from app.counter_rates import WindowTotals, hit_share
+from app.counter_rates import WindowTotals, hit_share, speed_per_second
 from app.inspector.figure_table import FigureTable
 from app.inspector.figures import (
     UNKNOWN,
@@ -32,14 +32,23 @@ class NumbersView(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._counters = FigureTable("Counters", ("Since the model was loaded", ""))
-        self._sizes = FigureTable("Sizes", ("Planned sizes", ""))
-        self._memory = FigureTable("Memory", ("What decoding asks of memory", ""))
+        self._shown: TelemetryStore | None = None
+        self._other: TelemetryStore | None = None
+        self._other_name = ""
+        self._runs = FigureTable("Runs", ("Compared with a recording", "", ""))
+        self._counters = FigureTable("Counters", ("Since the model was loaded", "", ""))
+        self._sizes = FigureTable("Sizes", ("Planned sizes", "", ""))
+        self._memory = FigureTable("Memory", ("What decoding asks of memory", "", ""))
+        self._stop = QPushButton("Stop comparing")
+        self._stop.clicked.connect(lambda: self.compare_with(None, ""))
         layout = QVBoxLayout(self)
+        layout.addWidget(self._runs)
+        layout.addWidget(self._stop)
         layout.addWidget(self._counters)
         layout.addWidget(self._sizes)
         layout.addWidget(self._memory)
         layout.addStretch(1)
+        self.compare_with(None, "")
 
     @property
     def texts(self) -> dict[str, str]:
@@ -47,11 +56,44 @@ class NumbersView(QWidget):
         rows = self._counters.rows + self._sizes.rows + self._memory.rows
         return {row[0]: row[1] for row in rows}
 
+    @property
+    def other_texts(self) -> dict[str, str]:
+        """Figure per name of the recording beside; empty texts without one."""
+        rows = self._runs.rows + self._counters.rows + self._sizes.rows + self._memory.rows
+        return {row[0]: row[2] for row in rows}
+
+    def compare_with(self, other: TelemetryStore | None, name: str) -> None:
+        """Put the figures of another run beside; None ends that."""
+        self._other, self._other_name = other, name
+        self._runs.setVisible(other is not None)
+        self._stop.setVisible(other is not None)
+        if self._shown is not None:
+            self.draw(self._shown)
+
     def draw(self, store: TelemetryStore) -> None:
         """Show the newest counters."""
-        self._counters.show_rows(counter_rows(store.counters))
-        self._sizes.show_rows(size_rows(store.model, store.context_used_tokens))
-        self._memory.show_rows(memory_rows(store.model, store.rates.window(WINDOW_SECONDS)))
+        self._shown = store
+        tables = self._runs, self._counters, self._sizes, self._memory
+        rows = self._rows(store)
+        others = (
+            self._rows(self._other) if self._other else [[(name, "") for name, _ in part] for part in rows]
+        )
+        for table, part, other in zip(tables, rows, others, strict=True):
+            table.show_rows(
+                [(name, figure, beside) for (name, figure), (_, beside) in zip(part, other, strict=True)]
+            )
+
+    def _rows(self, store: TelemetryStore) -> list[list[tuple[str, str]]]:
+        window = store.rates.window(WINDOW_SECONDS)
+        return [
+            [
+                ("run", self._other_name if store is self._other else "shown"),
+                ("model", store.model.name if store.model else UNKNOWN),
+            ],
+            counter_rows(store.counters),
+            size_rows(store.model, store.context_used_tokens),
+            memory_rows(store.model, window),
+        ]
 
 
 def counter_rows(counters: Counters | None) -> list[tuple[str, str]]:
@@ -70,6 +112,8 @@ def counter_rows(counters: Counters | None) -> list[tuple[str, str]]:
         ("passes", count_text(c.passes if c else None)),
         ("tokens in prefill", count_text(c.prefill_tokens if c else None)),
         ("tokens in decode", count_text(c.decode_tokens if c else None)),
+        ("prefill speed", speed_text(speed_per_second(c.prefill_tokens, c.prefill_ns, 0) if c else None)),
+        ("decode speed", speed_text(speed_per_second(c.decode_tokens, c.decode_ns, 0) if c else None)),
         ("disk wait in prefill", milliseconds_text(c.disk_wait_prefill_ns) if c else UNKNOWN),
         ("disk wait in decode", milliseconds_text(c.disk_wait_decode_ns) if c else UNKNOWN),
         ("failed reads", count_text(c.read_errors if c else None)),

@@ -133,3 +133,18 @@ def test_back_to_live_shows_the_engine(dock: InspectorDock) -> None:
     assert not dock.is_replaying
     assert dock.replay_bar.isHidden()
     assert dock.verdict_text == "No model is loaded."
+
+
+def test_two_runs_side_by_side(dock: InspectorDock) -> None:
+    dock.replay_bar.go_to(9.0)
+    view = dock.findChild(NumbersView)
+    assert set(view.other_texts.values()) <= {""}
+    dock.compare_with(Playback(GOLDEN))  # at its end: the second model, one answer
+    shown, other = view.texts, view.other_texts
+    assert (other["run"], other["model"]) == ("small_run.embertrace", "Large")
+    assert (shown["bytes read"], other["bytes read"]) == ("1.49 GiB", "763 MiB")
+    assert (shown["passes"], other["passes"]) == ("40", "20")
+    assert (shown["prefill speed"], other["decode speed"]) == ("16.0 tok/s", "8.0 tok/s")
+    view.compare_with(None, "")
+    assert set(view.other_texts.values()) <= {""}
+    assert view.texts["bytes read"] == "1.49 GiB"

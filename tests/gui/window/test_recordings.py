@@ -89,7 +89,7 @@ def test_exports_are_of_what_is_shown(open_window: OpenWindow, tmp_path: Path) -
     assert not QImage(str(tmp_path / "inspector.png")).isNull()
 
 
-@pytest.mark.parametrize("act", ["record", "open_recording", "export_csv", "export_picture"])
+@pytest.mark.parametrize("act", ["record", "open_recording", "compare_with", "export_csv", "export_picture"])
 def test_faults_are_told_in_words(open_window: OpenWindow, tmp_path: Path, act: str) -> None:
     scene = open_window()
     getattr(scene.window.recordings, act)(tmp_path / "missing" / "run.embertrace")
