@@ -170,3 +170,14 @@ def test_it_saves_the_profile_and_the_next_load_starts_from_it(
     assert found is not None
     best = np.sort(profile.use.chance.ravel())[-20:]
     assert np.array_equal(found.tiers != Tier.DISK, profile.use.chance >= best[0])
+
+
+def test_reads_ahead_that_are_still_in_the_books_are_taken_out_first(tiny_models: TinyModels) -> None:
+    path = tiny_models("qwen3moe")
+    with loaded(settings_for(path, 40, 64, threads=1)) as (backend, info):
+        for _ in range(3):
+            run_ours(backend, prompt_tokens(64), 2)
+            warm_up(backend)
+        assert backend.counters().expert_streamed > 0
+        ours = run_ours(backend, prompt_tokens(64), _N_DECODE)
+    assert_identical(ours, run_stock(path, info.unit_tokens, 1, 64, _N_DECODE, 1).steps)
