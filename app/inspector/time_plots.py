@@ -18,6 +18,8 @@ from app.inspector.plot_theme import PlotColours, apply_axes_theme
 from app.inspector.time_box import TimeBox
 from app.inspector.time_range import TimeRange
 
+_LEAST_GROUPS = 300  # before it is laid out, a plot says that it is a pixel wide
+
 
 @dataclass(frozen=True, slots=True)
 class TimePicture:
@@ -41,6 +43,7 @@ class TimePlots(PlotFrame):
     select_wanted = Signal(float, float)
     clear_wanted = Signal()
     key_pressed = Signal(Qt.Key)
+    resized = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         self._layout = pg.GraphicsLayoutWidget()
@@ -59,7 +62,11 @@ class TimePlots(PlotFrame):
         self._disk_curve = self._disk.plot(skipFiniteCheck=True)
         self._wait_curve = self._wait.plot(skipFiniteCheck=True)
         self._wait.setYRange(0, 100, padding=0.02)
+        self._speed.getViewBox().sigResized.connect(self._view_resized)
         self.update_theme()
+
+    def _view_resized(self, _view: pg.ViewBox) -> None:
+        self.resized.emit()
 
     def _add_plot(self, row: int, title: str, units: str) -> pg.PlotItem:
         box = TimeBox()
@@ -98,7 +105,8 @@ class TimePlots(PlotFrame):
     def draw(self, picture: TimePicture) -> None:
         """Show the part of the series that is on the screen."""
         shown = picture.series.between(picture.shown.start_ns, picture.shown.end_ns)
-        points = curve_points(shown, picture.newest_ns, int(self._speed.getViewBox().width()))
+        most_groups = max(_LEAST_GROUPS, int(self._speed.getViewBox().width()))
+        points = curve_points(shown, picture.newest_ns, most_groups)
         for curve, values in (
             (self._prefill_curve, shown.prefill_tokens_per_second),
             (self._decode_curve, shown.decode_tokens_per_second),

@@ -75,6 +75,7 @@ class TimeView(QWidget):
         self._plots.select_wanted.connect(self._select)
         self._plots.clear_wanted.connect(self._clear)
         self._plots.key_pressed.connect(self._key_pressed)
+        self._plots.resized.connect(self._paint_plots)
 
     @property
     def axis(self) -> TimeAxis:

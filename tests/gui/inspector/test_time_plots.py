@@ -100,6 +100,19 @@ def test_the_drives_own_rate_counts_if_the_engine_measured_it(qtbot: QtBot) -> N
     assert plots_of(view).load_marks == ("0%", "50%", "100%")
 
 
+def test_a_plot_drawn_before_it_is_laid_out_shows_every_step(qtbot: QtBot) -> None:
+    view = TimeView()
+    qtbot.addWidget(view)
+    view.draw(store_of_twenty_seconds())
+    curve = plots_of(view)._disk_curve
+    # 20 intervals of a second; all but the tenth read 100 MB
+    assert sorted(curve.yData.tolist()) == [1e8] * 38 + [1e9] * 2
+    view.resize(900, 600)
+    view.show()
+    qtbot.waitExposed(view)
+    assert len(curve.yData) == 40
+
+
 def spin_wheel(target: QWidget, place: QPoint, angle: int) -> None:
     event = QWheelEvent(
         QPointF(place), QPointF(target.mapToGlobal(place)), QPoint(), QPoint(0, angle),
