@@ -38,6 +38,7 @@ class ExpertMap(PlotFrame):
         self._indices = np.zeros((0, 0), np.uint8)
         self._layer_labels: tuple[str, ...] = ()
         self._columns = 0
+        self._column_title = ""
         self._cell = (0, 0)
         self._plot.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._image = pg.ImageItem(axisOrder="row-major")
@@ -83,7 +84,10 @@ class ExpertMap(PlotFrame):
         self._image.setLookupTable(table)
 
     def set_column_title(self, title: str) -> None:
-        self._plot.getPlotItem().setLabel("bottom", title)
+        """Only a new title: any makes the axes draw themselves anew, a quarter of a refresh."""
+        if title != self._column_title:
+            self._column_title = title
+            self._plot.getPlotItem().setLabel("bottom", title)
 
     def draw(self, indices: NDArray[np.uint8], layers: tuple[int, ...]) -> None:
         """Show colour steps, shape (layers, experts); another shape also resets the zoom."""
