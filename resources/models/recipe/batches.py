@@ -54,7 +54,7 @@ class Batches:
         for turn in self._corpus.conversation(chance, most_turns=1 + length // 16):
             is_taught = chance.random() < _QUESTION_SHARE
             topic = self._corpus.topics.index(turn.topic)
-            _append(self._chat, turn, topic, row, is_taught, is_rough=chance.random() < 0.6)
+            _append(self._chat, turn, topic, row, is_taught, chance if chance.random() < 0.6 else None)
             if len(row.tokens) > length:
                 break
         asked = [(place, topic) for place, topic in row.asked if place < length]
@@ -70,8 +70,10 @@ class _Row:
     asked: list[tuple[int, int]]
 
 
-def _append(chat: ChatFormat, turn: Turn, topic: int, row: _Row, is_taught: bool, is_rough: bool) -> None:
-    question = chat.question(turn.question, is_rough)
+def _append(
+    chat: ChatFormat, turn: Turn, topic: int, row: _Row, is_taught: bool, chance: random.Random | None
+) -> None:
+    question = chat.question(turn.question, chance)
     if turn.system:
         question = chat.message("system", turn.system) + question
     answer = chat.answer(turn.answer)
@@ -99,7 +101,7 @@ def development_batches(corpus: Corpus, chat: ChatFormat, rows_per_batch: int = 
             for question in questions:
                 row = _Row([], [], [])
                 turn = Turn(topic, question, corpus.answers[language][topic])
-                _append(chat, turn, corpus.topics.index(topic), row, is_taught=False, is_rough=False)
+                _append(chat, turn, corpus.topics.index(topic), row, is_taught=False, chance=None)
                 rows.append(row)
     rows.sort(key=lambda row: len(row.tokens))
     return [_batch(rows[n : n + rows_per_batch], chat.pad) for n in range(0, len(rows), rows_per_batch)]

@@ -102,10 +102,12 @@ def train(out: Path, steps: int, threads: int, start: Path | None) -> None:
     torch.set_num_threads(threads)
     out.mkdir(parents=True, exist_ok=True)
     corpus, shape = Corpus(is_rich=start is not None), Shape()
-    head = TopicHead(shape, len(corpus.topics))
+    # the order matters: each draws its first weights from the same source of chance
     if start is None:
         tokenizer, model = train_tokenizer(corpus.all_text(), shape.vocabulary), Guide(shape, _DROPOUT)
+        head = TopicHead(shape, len(corpus.topics))
     else:
+        head = TopicHead(shape, len(corpus.topics))
         tokenizer, model = load(start)
     tokenizer.save(str(out / "tokenizer.json"))
     chat = ChatFormat(tokenizer)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import random
 from collections.abc import Sequence
+from itertools import pairwise
 
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
 
@@ -34,31 +37,54 @@ def train_tokenizer(texts: Sequence[str], size: int) -> Tokenizer:
     return tokenizer
 
 
-def with_dropout(tokenizer: Tokenizer, share: float) -> Tokenizer:
-    """The same tokenizer leaving out merges at random (BPE dropout): teaches that spelling has parts."""
-    copy = Tokenizer.from_str(tokenizer.to_str())
-    copy.model.dropout = share
-    return copy
+class RoughEncoder:
+    """Leaves out merges at random (BPE dropout, Provilkov et al. 2020): teaches that spelling has parts.
+
+    Written here because the library's own draws from a source that can't be seeded.
+    """
+
+    def __init__(self, tokenizer: Tokenizer, share: float) -> None:
+        model = json.loads(tokenizer.to_str())["model"]
+        self._split, self._share, self._ids = tokenizer.pre_tokenizer, share, model["vocab"]
+        pairs = (tuple(pair.split(" ")) if isinstance(pair, str) else tuple(pair) for pair in model["merges"])
+        self._ranks = {pair: rank for rank, pair in enumerate(pairs)}
+
+    def encode(self, text: str, chance: random.Random) -> list[int]:
+        pieces = (piece for piece, _ in self._split.pre_tokenize_str(text))
+        return [self._ids[symbol] for piece in pieces for symbol in self._merged(list(piece), chance)]
+
+    def _merged(self, symbols: list[str], chance: random.Random) -> list[str]:
+        while True:
+            found = [
+                (self._ranks[pair], place)
+                for place, pair in enumerate(pairwise(symbols))
+                if pair in self._ranks and chance.random() >= self._share
+            ]
+            if not found:
+                return symbols
+            _, place = min(found)
+            symbols[place : place + 2] = [symbols[place] + symbols[place + 1]]
 
 
 class ChatFormat:
     """Turns to token ids, in the ChatML form of the template in the exported file."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
-        self._plain, self._rough = tokenizer, with_dropout(tokenizer, 0.1)
+        self._plain, self._rough = tokenizer, RoughEncoder(tokenizer, 0.1)
         self.pad, self.start, self.end = (tokenizer.token_to_id(text) for text in SPECIAL)
 
-    def encode(self, text: str, is_rough: bool = False) -> list[int]:
-        return (self._rough if is_rough else self._plain).encode(text).ids
+    def encode(self, text: str, chance: random.Random | None = None) -> list[int]:
+        """Token ids; with a source of chance some merges are left out."""
+        return self._plain.encode(text).ids if chance is None else self._rough.encode(text, chance)
 
-    def message(self, role: str, text: str, is_rough: bool = False) -> list[int]:
+    def message(self, role: str, text: str, chance: random.Random | None = None) -> list[int]:
         return [
-            self.start, *self.encode(f"{role}\n"), *self.encode(text, is_rough), self.end, *self.encode("\n")
+            self.start, *self.encode(f"{role}\n"), *self.encode(text, chance), self.end, *self.encode("\n")
         ]  # fmt: skip
 
-    def question(self, text: str, is_rough: bool = False) -> list[int]:
+    def question(self, text: str, chance: random.Random | None = None) -> list[int]:
         """A user's message and the beginning of the answer's."""
-        return [*self.message("user", text, is_rough), self.start, *self.encode("assistant\n")]
+        return [*self.message("user", text, chance), self.start, *self.encode("assistant\n")]
 
     def answer(self, text: str) -> list[int]:
         """What the model has to write after `question`, the end token last."""
