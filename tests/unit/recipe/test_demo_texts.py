@@ -39,6 +39,16 @@ def test_no_test_question_is_a_training_question() -> None:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
+def test_no_test_question_is_a_frame_with_a_term(language: str) -> None:
+    frames, terms = CORPUS.frames[language], CORPUS.terms[language]
+    words = [*frames["other"], *(term for each in terms.values() for term in each)]
+    asked = {
+        plain(frame.replace("{}", word)) for frame in frames["define"] + frames["long"] for word in words
+    }
+    assert not [q.text for q in QUESTIONS if q.language == language and plain(q.text) in asked]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
 def test_every_topic_has_an_answer_and_questions(language: str) -> None:
     for topic in CORPUS.topics:
         assert CORPUS.answers[language][topic].strip()
