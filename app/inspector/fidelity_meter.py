@@ -38,16 +38,9 @@ class FidelityMeter(QLabel):
             self.setText(fidelity_words(counters))
 
 
-def routing_cost(counters: Counters) -> RoutingCost:
-    """The counters' part about routing."""
-    return RoutingCost(
-        counters.ranks_routed, counters.ranks_replaced, counters.gate_mass_wanted, counters.gate_mass_used
-    )
-
-
 def fidelity_words(counters: Counters) -> str:
     """Shares and a grade, since the load."""
-    cost = routing_cost(counters)
+    cost = RoutingCost.of(counters)
     grade = next((words for limit, words in _GRADES if cost.gate_mass_lost < limit), _WORST)
     return (
         f"Resident routing: {percent_text(cost.replaced_share)} of ranks replaced, "

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from engine.backends.base import CancelToken, InferenceBackend
 from engine.config import LoadSettings, Routing, SamplingSettings
 from engine.errors import UsageError
-from engine.events import Counters, ModelInfo
+from engine.events import ModelInfo
 from engine.generation.fidelity import FidelityFigures, changed_share, kl_divergence, longest_loop
+from engine.placement.routing_policy import RoutingCost
 from engine.placement.routing_trace import RoutingTrace, load_trace
 
 _PROMPT_TOKENS = 32  # of the text, before each generation
@@ -95,7 +96,7 @@ class _Runs:
                     before = np.frombuffer(file.read(logits.nbytes), np.float32)
                     divergences.append(kl_divergence(before, logits))
                     agreements.append(int(before.argmax()) == int(logits.argmax()))
-            read = backend.counters()
+            cost = RoutingCost.of(backend.counters())
             loops = [self._has_loop(backend, tokens, seed, name) for seed in self._seeds]
         assert settings.trace_path is not None
         trace = load_trace(settings.trace_path)
@@ -105,8 +106,8 @@ class _Runs:
             kl_mean=float(np.mean(divergences)),
             top1_agreement=float(np.mean(agreements)),
             sets_changed_share=changed_share(exact, same_text),
-            ranks_replaced_share=read.ranks_replaced / max(1, read.ranks_routed),
-            gate_mass_lost=_gate_mass_lost(read),
+            ranks_replaced_share=cost.replaced_share,
+            gate_mass_lost=cost.gate_mass_lost,
             loops=sum(loops),
             generations=len(loops),
         )
@@ -149,8 +150,3 @@ class _Runs:
                 said.append(sampler.sample())
                 backend.evaluate(said[-1:], len(prompt) + len(said) - 1, False, self._token)
         return longest_loop(said) > 0
-
-
-def _gate_mass_lost(counters: Counters) -> float:
-    wanted = counters.gate_mass_wanted
-    return (wanted - counters.gate_mass_used) / wanted if wanted else 0.0

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.events import Counters
+
 Ids = NDArray[np.int32]
 
 
@@ -40,6 +42,13 @@ class RoutingCost:
     replaced: int = 0
     gate_mass_wanted: float = 0.0
     gate_mass_used: float = 0.0
+
+    @classmethod
+    def of(cls, counters: Counters) -> RoutingCost:
+        """What the engine has counted since the model was loaded."""
+        return cls(
+            counters.ranks_routed, counters.ranks_replaced, counters.gate_mass_wanted, counters.gate_mass_used
+        )
 
     def __add__(self, other: RoutingCost) -> RoutingCost:
         return RoutingCost(
