@@ -260,7 +260,6 @@ def _slot_class(layers: list[LayerExperts], plan: ClassPlan, top_k: int, heat: H
     n_expert = layers[0].n_expert
     return SlotClass(
         plan,
-        [],
         SlotArena(layers[0], plan.slots),
         SlotTable(len(layers), n_expert, plan.slots, top_k, heat.known(layers)),
         UseForecast(len(layers), n_expert, top_k),
@@ -277,8 +276,6 @@ def _layer_slots(
         for row, layer in enumerate(layers)
     ]
     placed.sort(key=lambda item: item[0].layer)
-    for index, (_, _, slot_class) in enumerate(placed):
-        slot_class.layer_indices.append(index)
     return [
         LayerSlots(
             index,

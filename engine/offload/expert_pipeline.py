@@ -36,7 +36,6 @@ class SlotClass:
     """Mutable state of one class; owned by the engine thread. `jobs`: loads not yet collected."""
 
     plan: ClassPlan
-    layer_indices: list[int]
     arena: SlotArena
     table: SlotTable
     forecast: UseForecast
