@@ -49,6 +49,7 @@ def test_runs_of_other_lengths_are_not_compared() -> None:
         ([1, 2, 3, *([4, 5, 6, 7] * 10), 8], 40),
         ([4, 5, 6, 7] * 7, 0),  # 28 tokens: a short list
         (list(range(20)) * 2, 0),  # said twice
+        ([*range(100, 200), *(list(range(20)) * 2), *range(300, 400)], 0),  # said twice, in a long text
         (list(range(20)) * 3, 60),
         (list(range(300)), 0),
         ([], 0),
