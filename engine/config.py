@@ -54,6 +54,14 @@ class Routing(StrEnum):
     RESIDENT = "resident"
 
 
+class Repack(StrEnum):
+    """Whether slots hold weights laid out for the fastest kernels: where it pays, always, never."""
+
+    AUTO = "auto"
+    ON = "on"
+    OFF = "off"
+
+
 @dataclass(frozen=True, slots=True)
 class LoadSettings:
     """What to load and how much memory it may take.
@@ -65,6 +73,10 @@ class LoadSettings:
     `trace_path`: record which experts are asked for, and write that there when the model is freed.
     `profile_dir`: folder for what is learned about models (None: nothing is kept or used).
     `slots_per_class` overrides the slot count of every slot class (tests, benches).
+    `hot_per_layer`: experts of each layer in the hot zone (None: automatic).
+    `devices`: ggml devices to use, such as "rpc:127.0.0.1:50052" (empty: the processor only).
+    `vram_budget_bytes` caps what is taken on each device (None: chosen from its free memory).
+    `staging_slots`: slots of each class on a device that copies pass through (None: automatic).
     """
 
     path: Path
@@ -80,16 +92,25 @@ class LoadSettings:
     pool_per_layer: int | None = None
     is_pool_fixed: bool = False
     profile_dir: Path | None = None
+    hot_per_layer: int | None = None
+    repack: Repack = Repack.AUTO
+    devices: tuple[str, ...] = ()
+    vram_budget_bytes: int | None = None
+    staging_slots: int | None = None
 
     def __post_init__(self) -> None:
         names = (
             "ram_budget_bytes", "context_tokens", "unit_tokens", "threads", "slots_per_class",
-            "pool_per_layer",
+            "pool_per_layer", "vram_budget_bytes", "staging_slots",
         )  # fmt: skip
         for name in names:
             value = getattr(self, name)
             if value is not None and value <= 0:
                 raise UsageError(f"{name} must be above 0, not {value}.", "Leave it out for automatic.")
+        if self.hot_per_layer is not None and self.hot_per_layer < 0:
+            raise UsageError(
+                f"hot_per_layer must not be below 0, but is {self.hot_per_layer}.", "Use 0 for none."
+            )
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,7 +51,8 @@ class FinishReason(StrEnum):
 class TtftPhases:
     """Time to first token in nanoseconds, split into phases that add up to `total_ns`.
 
-    `prefill_disk_wait_ns` is a part of `prefill_ns`, not a phase of its own.
+    `prefill_disk_wait_ns` and `prefill_transfer_wait_ns` are parts of `prefill_ns`, no phases of their own.
+    `first_paint_ns`, from the first token to its pixels, is known to a window only; the engine leaves it 0.
     """
 
     queue_ns: int = 0
@@ -62,12 +63,14 @@ class TtftPhases:
     prefill_ns: int = 0
     first_decode_ns: int = 0
     prefill_disk_wait_ns: int = 0
+    prefill_transfer_wait_ns: int = 0
+    first_paint_ns: int = 0
 
     @property
     def total_ns(self) -> int:
         return (
             self.queue_ns + self.load_ns + self.initialise_ns + self.warm_up_ns
-            + self.template_ns + self.prefill_ns + self.first_decode_ns
+            + self.template_ns + self.prefill_ns + self.first_decode_ns + self.first_paint_ns
         )  # fmt: skip
 
 
@@ -95,7 +98,12 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class SlotClassInfo:
-    """Slots of one class: layers that share (type, shape) share an arena."""
+    """Slots of one class: layers that share (type, shape) share an arena.
+
+    `hot_per_layer` of the `pool_per_layer` are in the hot zone: device memory if `device_slots` is above 0
+    (then that many slots on the device hold hot experts and what is staged), else RAM. `is_repacked`: slots
+    hold weights as the processor's fastest kernels want them.
+    """
 
     layers: tuple[int, ...]
     n_expert: int
@@ -103,6 +111,26 @@ class SlotClassInfo:
     slot_bytes: int
     pool_per_layer: int
     window_slots: int
+    hot_per_layer: int = 0
+    device_slots: int = 0
+    is_repacked: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceInfo:
+    """A ggml device that holds weights. `name` as ggml says; `layers`: expert layers with slots there.
+
+    `budget_bytes`: cap on what the engine takes there; `used_bytes`: what it took; `link_bytes_per_second`:
+    what the link to it was measured to give, None if nobody measured it.
+    """
+
+    name: str
+    description: str
+    memory_bytes: int
+    budget_bytes: int
+    used_bytes: int
+    layers: tuple[int, ...]
+    link_bytes_per_second: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +139,9 @@ class ModelInfo:
 
     `requested_*` beside the effective value lets the window say when they differ. `notes` are
     sentences for the user (buffered reads, a shrunk unit, ...). `drive_bytes_per_second`: what the drive
-    was measured to give, None if nobody measured it.
+    was measured to give, None if nobody measured it. `used_bytes`: memory of the process after the load,
+    beside the planned sizes; None if nobody measured it. `locked_bytes`: of the hot zone, what the system
+    promised to keep in RAM.
     """
 
     path: str
@@ -138,6 +168,10 @@ class ModelInfo:
     requested_unit_tokens: int | None = None
     notes: tuple[str, ...] = ()
     drive_bytes_per_second: float | None = None
+    used_bytes: int | None = None
+    locked_bytes: int = 0
+    row_table_bytes: int = 0
+    devices: tuple[DeviceInfo, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,9 +180,12 @@ class Counters:
 
     An expert request is one distinct expert that a layer needs for one unit; it is a miss if its bytes were
     neither in a slot nor on their way, and it was streamed if reading began before the layer asked.
-    `bytes_by_reason`: keys "dense", "miss", "stream", "promote", "warm_up". `disk_busy_ns`: time with at
-    least one read in flight; `disk_wait_ns`: time the engine thread stood still for reads. `ranks_routed` up
-    to `gate_mass_used` count with resident routing only, see placement.routing_policy.RoutingCost.
+    `bytes_by_reason`: keys "dense", "miss", "stream", "promote", "warm_up", "row". `disk_busy_ns`: time with
+    at least one read in flight; `disk_wait_ns`: time the engine thread stood still for reads.
+    `transfer_wait_ns`: time it stood still for copies to a device; `bytes_by_link` counts those copies per
+    device. `requests_by_tier`: expert requests by where the expert was when it was asked for, keys are the
+    lower-case names of placement.Tier. `ranks_routed` up to `gate_mass_used` count with resident routing
+    only, see placement.routing_policy.RoutingCost.
     """
 
     prefill_tokens: int = 0
@@ -172,10 +209,19 @@ class Counters:
     ranks_replaced: int = 0
     gate_mass_wanted: float = 0.0
     gate_mass_used: float = 0.0
+    transfer_wait_prefill_ns: int = 0
+    transfer_wait_decode_ns: int = 0
+    transfer_busy_ns: int = 0
+    bytes_by_link: dict[str, int] = field(default_factory=dict)
+    requests_by_tier: dict[str, int] = field(default_factory=dict)
 
     @property
     def disk_wait_ns(self) -> int:
         return self.disk_wait_prefill_ns + self.disk_wait_decode_ns
+
+    @property
+    def transfer_wait_ns(self) -> int:
+        return self.transfer_wait_prefill_ns + self.transfer_wait_decode_ns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -310,7 +356,8 @@ class ExpertsSampled(Event):
     """Per-expert detail, one read-only array each; rows are `moe_layers`, columns expert ids.
 
     `prefill_uses`, `decode_uses`: int64, cumulative picks. `tiers`: uint8, see placement.Tier
-    (0 disk, 1 host window, 2 host pool, 3 VRAM). `last_use_pass`: int64, pass of the last use (0 never).
+    (0 disk, 1 host window, 2 host pool, 3 hot zone in RAM, 4 VRAM).
+    `last_use_pass`: int64, pass of the last use (0 never).
     """
 
     moe_layers: tuple[int, ...]

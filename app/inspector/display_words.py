@@ -9,6 +9,7 @@ TIER_WORDS = {
     Tier.DISK: "on disk only",
     Tier.HOST_WINDOW: "RAM window",
     Tier.HOST_POOL: "RAM pool",
+    Tier.HOT: "hot zone in RAM",
     Tier.VRAM: "VRAM",
 }
 # fields of TtftPhases in the order they happen

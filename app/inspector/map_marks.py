@@ -49,7 +49,7 @@ class MapMarks:
         part, size = self._view.viewRect(), self._view.size()
         width, height = size.width() / max(part.width(), 1e-6), size.height() / max(part.height(), 1e-6)
         is_legible = self._tiers.size > 0 and min(width, height) >= _LEAST_PIXELS
-        for curve, least in ((self._pool, Tier.HOST_POOL), (self._hot, Tier.VRAM)):
+        for curve, least in ((self._pool, Tier.HOST_POOL), (self._hot, Tier.HOT)):
             curve.setVisible(is_legible)
             if is_legible:
                 self._outline(curve, least, part)

@@ -26,7 +26,7 @@ _LIGHT = PlotColours(
     decode="#d55e00",
     disk="#007a5a",
     wait="#a8387f",
-    tiers=("#d0d0d0", "#e69f00", "#0072b2", "#a8387f"),
+    tiers=("#d0d0d0", "#e69f00", "#0072b2", "#d55e00", "#a8387f"),
     phases=("#8c8c8c", "#0072b2", "#56b4e9", "#e69f00", "#c4b000", "#009e73", "#d55e00"),
 )
 _DARK = PlotColours(
@@ -34,7 +34,7 @@ _DARK = PlotColours(
     decode="#f0a03c",
     disk="#2fc79a",
     wait="#e58cc0",
-    tiers=("#4a4a4a", "#e69f00", "#56b4e9", "#f0a6d2"),
+    tiers=("#4a4a4a", "#e69f00", "#56b4e9", "#f07f3c", "#f0a6d2"),
     phases=("#9a9a9a", "#3a94d0", "#8fd0f5", "#e69f00", "#f0e442", "#1fb58a", "#f07f3c"),
 )
 

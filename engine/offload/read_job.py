@@ -18,6 +18,7 @@ class ReadReason(StrEnum):
     STREAM = "stream"
     PROMOTE = "promote"
     WARM_UP = "warm_up"
+    ROW = "row"
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,10 @@ from enum import IntEnum
 
 
 class Tier(IntEnum):
-    """Values of `ExpertsSampled.tiers`."""
+    """Values of `ExpertsSampled.tiers`, the quicker the higher. HOT: the hot zone in RAM."""
 
     DISK = 0
     HOST_WINDOW = 1
     HOST_POOL = 2
-    VRAM = 3
+    HOT = 3
+    VRAM = 4

@@ -94,7 +94,7 @@ def test_expert_arrays_are_summed_up_in_json() -> None:
     sampled = [line for line in lines if line["type"] == "experts_sampled"][-1]
     assert sampled["moe_layers"] == [0, 1, 2]
     assert sum(sampled["experts_by_tier"].values()) == 3 * 16
-    assert set(sampled["experts_by_tier"]) == {"disk", "host_window", "host_pool", "vram"}
+    assert set(sampled["experts_by_tier"]) == {"disk", "host_window", "host_pool", "hot", "vram"}
 
 
 def test_piped_lines_are_turns_of_one_conversation() -> None:

@@ -19,7 +19,7 @@ MODEL = dataclasses.replace(
         SlotClassInfo((5,), n_expert=4, slots=4, slot_bytes=100, pool_per_layer=1, window_slots=3),
     ),
 )
-SAMPLE = experts_event(0, [[0] * 4] * 3, tiers=[[2, 2, 0, 1], [0, 0, 0, 2], [3, 1, 1, 2]])
+SAMPLE = experts_event(0, [[0] * 4] * 3, tiers=[[2, 2, 0, 1], [0, 0, 0, 2], [4, 1, 1, 2]])
 
 
 def test_layers() -> None:
