@@ -8,23 +8,14 @@ from pathlib import Path
 
 from PySide6.QtCore import QSettings, Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent
-from PySide6.QtWidgets import (
-    QDialog,
-    QDockWidget,
-    QMainWindow,
-    QMessageBox,
-    QStackedWidget,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QDialog, QMainWindow, QMessageBox
 
 from app.chat.chat import Chat
 from app.chat.find_bar import FindBar
 from app.composition_guard import CompositionGuard
 from app.conversation_header import ConversationHeader
 from app.conversation_menu import ConversationMenu
-from app.dock_title import DockTitle
-from app.elided_label import ElidedLabel
+from app.dropped_file import dropped_file, is_recording
 from app.engine_bridge import EngineBridge
 from app.fault_dialog import Fault, show_fault
 from app.history.store import HistoryStore
@@ -33,15 +24,15 @@ from app.inspector.inspector_dock import InspectorDock
 from app.models.load_words import model_details
 from app.models.models import Models, load_title
 from app.notice_bar import NoticeBar
-from app.panel_round import focus_next_panel, order_panels
+from app.panel_round import focus_next_panel
 from app.recording_files import RecordingFiles
 from app.settings.choices import ChatChoices
 from app.telemetry_store import TelemetryStore
 from app.theme import Theme
-from app.version import program_version
 from app.warm_up_requests import WarmUpRequests
 from app.window_actions import WindowActions
 from app.window_dialogs import WindowDialogs
+from app.window_layout import WindowLayout
 from app.window_memory import WindowMemory
 from app.window_menus import (
     WindowCalls,
@@ -54,10 +45,6 @@ from app.window_menus import (
 from engine.config import LoadSettings
 from engine.errors import ErrorInfo
 from engine.events import Event, ModelInfo
-from engine.telemetry.trace_file import SUFFIX as RECORDING_SUFFIX
-
-_FIRST_SIZE = (1280, 800)
-_START_PAGE, _CHAT_PAGE = range(2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,15 +90,14 @@ class MainWindow(QMainWindow):
         self.recordings = RecordingFiles(self.telemetry, self.inspector, self)
         self.warm_ups = WarmUpRequests(bridge, self)
         self.dialogs = WindowDialogs(self, store, self.chat, self.models, self.choices)
-        self._state_line = ElidedLabel()
-        self._pages = QStackedWidget()
+        self._layout = WindowLayout(self)
         self.setAcceptDrops(True)
         CompositionGuard(self.chat.view.composer)
         self._build_layout()
         self._build_menus()
         self._connect()
         if not self._memory.restore_window(self):
-            self._use_first_layout()
+            self._layout.use_first_sizes()
         self._show_state()
         if store.opening_note:
             self.notice.show_notice(store.opening_note)
@@ -119,46 +105,13 @@ class MainWindow(QMainWindow):
     # --- building -----------------------------------------------------------------------------
 
     def _build_layout(self) -> None:
-        for page in (self.models.start_page, self._chat_page()):
-            self._pages.addWidget(page)
-        centre = QWidget()
-        layout = QVBoxLayout(centre)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
-        for widget in (self.notice, self.models.panel):
-            layout.addWidget(widget)
-        layout.addWidget(self._pages, 1)
-        self.setCentralWidget(centre)
-        self._conversations = QDockWidget("Conversations")
-        self._conversations.setObjectName("conversations_dock")
-        self._conversations.setWidget(self.chat.conversations)
-        self.addDockWidget(Qt.DockWidgetArea.LeftDockWidgetArea, self._conversations)
-        self.addDockWidget(Qt.DockWidgetArea.RightDockWidgetArea, self.inspector)
-        titles = [DockTitle(dock) for dock in (self._conversations, self.inspector)]
-        for dock, title in zip((self._conversations, self.inspector), titles, strict=True):
-            dock.setTitleBarWidget(title)
-        self._state_line.setAccessibleName("State of the engine")
-        self._state_line.setTextFormat(Qt.TextFormat.PlainText)
-        self.statusBar().addWidget(self._state_line, 1)
-        order_panels((titles[0], self.chat.conversations, centre, titles[1], self.inspector.widget()))
-
-    def _chat_page(self) -> QWidget:
-        page = QWidget()
-        layout = QVBoxLayout(page)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
-        layout.addWidget(self.header)
-        layout.addWidget(self.find_bar)
-        layout.addWidget(self.chat.view, 1)
-        return page
-
-    def _use_first_layout(self) -> None:
-        width, height = _FIRST_SIZE
-        screen = self.screen().availableGeometry()
-        # the frame of the window needs room too
-        self.resize(min(width, round(screen.width() * 0.98)), min(height, round(screen.height() * 0.92)))
-        docks = [self._conversations, self.inspector]
-        self.resizeDocks(docks, [width * 18 // 100, width * 36 // 100], Qt.Orientation.Horizontal)
+        self._layout.build(
+            (self.notice, self.models.panel),
+            self.models.start_page,
+            (self.header, self.find_bar, self.chat.view),
+            self.chat.conversations,
+            self.inspector,
+        )
 
     def _build_menus(self) -> None:
         menus, calls = WindowActions(self), self._calls()
@@ -169,7 +122,7 @@ class MainWindow(QMainWindow):
         self.conversation_menu = ConversationMenu(
             menus, self._store, self.chat, self.files, self.dialogs.show_conversation_settings
         )
-        docks = [self._conversations.toggleViewAction(), self.inspector.toggleViewAction()]
+        docks = [dock.toggleViewAction() for dock in self._layout.docks]
         menus.fill_menu(menus.add_view_menu(self._theme, docks, self._keep_look), view_entries(calls))
         menus.add_menu("&Inspector", inspector_entries(self.recordings))
         menus.add_menu("&Help", help_entries(calls))
@@ -244,7 +197,7 @@ class MainWindow(QMainWindow):
         self.notice.show_notice(words, "&Undo", lambda: self.chat.restore(conversation_id))
 
     def _show_chat(self) -> None:
-        self._pages.setCurrentIndex(_CHAT_PAGE)
+        self._layout.show_chat()
         self.chat.conversations.tree.show_current(self.chat.view.conversation_id)
         self._show_header()
 
@@ -255,7 +208,7 @@ class MainWindow(QMainWindow):
 
     def _show_state(self) -> None:
         models = self.models
-        self._state_line.setText(models.line)
+        self._layout.state_line.setText(models.line)
         is_simulated = self._surroundings.is_all_simulated or _is_simulated(models.model)
         parts = [models.model.name] if models.model else []
         name = "Emberglass (simulated)" if is_simulated else "Emberglass"
@@ -265,7 +218,7 @@ class MainWindow(QMainWindow):
         actions["Load with other settings"].setEnabled(models.can_reload)
         actions["About the loaded model"].setEnabled(models.model is not None)
         if models.model is None and not models.is_loading and self.chat.view.conversation_id is None:
-            self._pages.setCurrentIndex(_START_PAGE)
+            self._layout.show_start()
 
     def stop(self) -> None:
         """Esc: end what runs here, the load first."""
@@ -277,7 +230,7 @@ class MainWindow(QMainWindow):
             self.chat.view.stop()
 
     def _search(self) -> None:
-        self._conversations.show()
+        self._layout.conversations.show()
         self.chat.conversations.focus_search()
 
     def _find(self) -> None:
@@ -339,29 +292,23 @@ class MainWindow(QMainWindow):
             self.dialogs.show_text("The loaded model", model_details(self.models.model))
 
     def _show_about(self) -> None:
-        self.dialogs.show_text(
-            "About Emberglass",
-            f"Emberglass {program_version()}\n\nChats with mixture-of-experts models larger than memory, and "
-            "shows where every expert lives.\n\nMIT licence. Built on llama.cpp (MIT), Qt and "
-            "PySide6 (LGPL 3), pyqtgraph (MIT), NumPy (BSD).\n\n"
-            f"Conversations, settings and logs: {self._surroundings.data_dir}",
-        )
+        self.dialogs.show_about(self._surroundings.data_dir)
 
     # --- dropping and closing -----------------------------------------------------------------
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        if _dropped_file(event) is not None:
+        if dropped_file(event) is not None:
             event.acceptProposedAction()
 
     def dropEvent(self, event: QDropEvent) -> None:
-        path = _dropped_file(event)
+        path = dropped_file(event)
         if path is not None:
             event.acceptProposedAction()
             # after the drop has ended: the source program waits for that
             QTimer.singleShot(0, lambda: self._open_dropped(path))
 
     def _open_dropped(self, path: Path) -> None:
-        if path.suffix == RECORDING_SUFFIX:
+        if is_recording(path):
             self.recordings.open_recording(path)
         else:
             self.models.ask_settings(path, self)
@@ -382,10 +329,3 @@ class MainWindow(QMainWindow):
 
 def _is_simulated(model: ModelInfo | None) -> bool:
     return model is not None and model.architecture == "simulated"
-
-
-def _dropped_file(event: QDropEvent) -> Path | None:
-    """The first model or recording among what is dropped."""
-    paths = [url.toLocalFile() for url in event.mimeData().urls()]
-    endings = (".gguf", RECORDING_SUFFIX)
-    return next((Path(path) for path in paths if path.lower().endswith(endings)), None)

@@ -27,6 +27,7 @@ from app.settings.setting_levels import changed_names, program_settings
 from app.settings.settings_dialog import SettingsDialog
 from app.shortcut_sheet import ShortcutGroup, ShortcutSheet
 from app.theme import Theme
+from app.version import program_version
 
 _PALETTE = "Command palette"
 _NEW = 0
@@ -145,6 +146,16 @@ class WindowDialogs(QObject):
         box.setTextFormat(Qt.TextFormat.PlainText)
         box.setText(text)
         self._open(box)
+
+    def show_about(self, data_dir: Path) -> None:
+        """What this program is, and where it keeps things."""
+        self.show_text(
+            "About Emberglass",
+            f"Emberglass {program_version()}\n\nChats with mixture-of-experts models larger than memory, and "
+            "shows where every expert lives.\n\nMIT licence. Built on llama.cpp (MIT), Qt and "
+            "PySide6 (LGPL 3), pyqtgraph (MIT), NumPy (BSD).\n\n"
+            f"Conversations, settings and logs: {data_dir}",
+        )
 
     @staticmethod
     def _open(dialog: QDialog) -> None:

@@ -92,7 +92,7 @@ def test_escape_leaves_the_title_as_it_was(scene: RunningWindow) -> None:
 
 def test_renaming_asks_where_the_list_is_hidden(scene: RunningWindow) -> None:
     conversations(scene, "Old title")
-    scene.window._conversations.hide()
+    scene.window._layout.conversations.hide()
     entry(scene, "Rename").trigger()
     dialog = scene.window.findChild(NameDialog)
     assert dialog.field.text() == "Old title"
