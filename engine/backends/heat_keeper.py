@@ -9,8 +9,8 @@ from engine.errors import ProfileFileError
 from engine.gguf.expert_layout import LayerExperts
 from engine.gguf.fingerprint import model_fingerprint
 from engine.gguf.model_file import ModelFile
-from engine.offload.expert_pipeline import LayerSlots
 from engine.offload.pass_statistics import PassStatistics
+from engine.offload.slot_layers import LayerSlots
 from engine.placement.heat_profile import Heat, HeatProfile, ProfileFile
 from engine.placement.resident_pools import ResidentPools
 from engine.placement.use_estimate import KnownUse

@@ -15,10 +15,11 @@ from engine.backends.heat_keeper import HeatKeeper
 from engine.events import Counters, ExpertsSampled
 from engine.native.context import NativeContext
 from engine.native.model import NativeModel
-from engine.offload.expert_pipeline import ExpertPipeline, LayerSlots, SlotClass
+from engine.offload.expert_pipeline import ExpertPipeline
 from engine.offload.pass_statistics import PassStatistics
 from engine.offload.read_job import ReadReason
 from engine.offload.reader_pool import ReaderPool
+from engine.offload.slot_layers import LayerSlots, SlotClass
 from engine.placement.warm_up import expected_hits
 
 
@@ -99,7 +100,7 @@ class Loaded:
             report(WarmUpReport(done, total, self._warm_up_bytes() - bytes_before))
 
         if self.pipeline is not None:
-            self.pipeline.warm_up(cancel.check, on_expert)
+            self.pipeline.filling.warm_up(cancel.check, on_expert)
         return WarmUpResult(
             experts_loaded=loaded[0],
             bytes_read=self._warm_up_bytes() - bytes_before,

@@ -27,12 +27,13 @@ from engine.native.context import ContextSettings, NativeContext
 from engine.native.model import NativeModel
 from engine.offload.bias_store import BiasStore
 from engine.offload.dense_reader import Destination, read_dense
-from engine.offload.expert_pipeline import ExpertPipeline, LayerSlots, SlotClass, routing_node
+from engine.offload.expert_pipeline import ExpertPipeline, routing_node
 from engine.offload.graph_probe import GraphProbe
 from engine.offload.pass_statistics import PassStatistics
 from engine.offload.reader_pool import ReaderPool
 from engine.offload.resident_routing import ResidentRouting, ranking_node
 from engine.offload.slot_arena import SlotArena
+from engine.offload.slot_layers import LayerSlots, SlotClass
 from engine.offload.slot_populator import SlotPopulator
 from engine.offload.weight_files import WeightFiles
 from engine.placement.placement_plan import ClassPlan, PlacementPlan
@@ -99,13 +100,14 @@ class _Loader:
         statistics = PassStatistics(len(layers), max((layer.n_expert for layer in layers), default=0))
         if pipeline is not None:
             pipeline.attach(
-                layer_slots, statistics, lambda: context.set_abort_flag(c.addressof(_RAISED_FLAG))
+                layer_slots,
+                statistics,
+                self._resident(layer_slots, heat),
+                lambda: context.set_abort_flag(c.addressof(_RAISED_FLAG)),
             )
-            pipeline.resident = self._resident(layer_slots, heat)
             self._probe(pipeline, model, context, layer_slots)
             self._record(pipeline, layers)
-            if pipeline.resident is not None:
-                pipeline.load_members(self._cancel.check, self._report_pools)
+            pipeline.filling.load_members(self._cancel.check, self._report_pools)
             self._stack.callback(SlotPopulator([c.arena for c in slot_classes]).close)
         info = describe(
             self._settings, self._facts, budget, plan, context.context_tokens, context_bytes, files.is_direct
