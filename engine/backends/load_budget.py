@@ -37,7 +37,7 @@ class LoadBudget:
 
     @classmethod
     def measure(
-        cls, settings: LoadSettings, layout: ExpertLayout, facts: ModelFacts, bounce_bytes: int
+        cls, settings: LoadSettings, layout: ExpertLayout, facts: ModelFacts, stage_bytes: int
     ) -> LoadBudget:
         """Take stock of the process and the machine now."""
         program = resident_bytes()
@@ -52,7 +52,7 @@ class LoadBudget:
             budget_bytes=budget,
             program_bytes=program,
             dense_bytes=layout.dense_bytes + biases,
-            reserve_bytes=_RESERVE_BYTES + settings.reader_threads * bounce_bytes,
+            reserve_bytes=_RESERVE_BYTES + settings.reader_threads * stage_bytes,
             context_tokens=context,
             context_estimate_bytes=_context_estimate_bytes(facts, context, settings.unit_tokens),
             top_k=layout.top_k,

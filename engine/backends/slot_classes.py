@@ -27,5 +27,5 @@ def class_specs(classes: Sequence[Sequence[LayerExperts]]) -> tuple[SlotClassSpe
 
 
 def largest_read_bytes(layout: ExpertLayout) -> int:
-    """Largest piece that a reader thread may have to bounce."""
+    """Largest piece that a reader thread may have to stage."""
     return max([CHUNK_BYTES, *(t.slice_bytes for layer in layout.layers for t in layer.weights)])

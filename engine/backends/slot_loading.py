@@ -73,8 +73,8 @@ class _Loader:
         self._facts: ModelFacts = model_facts(self._file, self._layout)
 
     def run(self) -> Loaded:
-        bounce_bytes = largest_read_bytes(self._layout)
-        budget = LoadBudget.measure(self._settings, self._layout, self._facts, bounce_bytes)
+        stage_bytes = largest_read_bytes(self._layout)
+        budget = LoadBudget.measure(self._settings, self._layout, self._facts, stage_bytes)
         classes = layer_classes(self._layout.layers)
         first_plan = budget.plan(class_specs(classes), self._settings, budget.context_estimate_bytes)
 
@@ -84,7 +84,7 @@ class _Loader:
         layers = _used_layers(self._layout, self._facts.architecture, model)
         biases = BiasStore(layers)
         self._stack.callback(biases.close)
-        readers = ReaderPool(files, self._settings.reader_threads, bounce_bytes)
+        readers = ReaderPool(files, self._settings.reader_threads, stage_bytes)
         self._stack.callback(readers.close)
         self._read_dense(model, biases, readers)
         load_ns = time.perf_counter_ns() - self._started_ns

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -27,7 +28,9 @@ class ReadPart:
 
     `is_congruent`: offset and address are equal modulo a page, and `target` starts at the page frame before
     `address` and ends a page after it, so a direct read may go straight there. Otherwise `target` starts at
-    `address` and direct reads are bounced.
+    `address` and direct reads are staged: read into memory of the reader's and copied.
+    `deliver`, if given, takes the staged bytes (their address) in place of that copy, on the reader's thread;
+    then `address` and `target` mean nothing. It must be done with the bytes when it returns.
     """
 
     shard: int
@@ -36,6 +39,7 @@ class ReadPart:
     address: int
     target: memoryview
     is_congruent: bool
+    deliver: Callable[[int], None] | None = None
 
     @property
     def data(self) -> memoryview:

@@ -22,9 +22,9 @@ class ReaderPool:
     Byte and busy counters are cumulative; read them through `snapshot`.
     """
 
-    def __init__(self, files: WeightFiles, n_threads: int, largest_bounce_bytes: int) -> None:
+    def __init__(self, files: WeightFiles, n_threads: int, largest_staged_bytes: int) -> None:
         self._files = files
-        self._bounce_bytes = largest_bounce_bytes + 2 * PAGE
+        self._stage_bytes = largest_staged_bytes + 2 * PAGE
         self._lock = threading.Lock()
         self._has_work = threading.Condition(self._lock)
         self._urgent: deque[_Work] = deque()
@@ -100,14 +100,14 @@ class ReaderPool:
     # --- reader threads ---------------------------------------------------------------------
 
     def _run(self) -> None:
-        bounce: HugeBuffer | None = None
+        stage: HugeBuffer | None = None
         while (work := self._next()) is not None:
             job, part = work
             got, error = 0, None
             try:
-                if self._files.is_direct and not part.is_congruent:
-                    bounce = bounce or HugeBuffer(self._bounce_bytes)
-                    got = self._read_bounced(part, bounce)
+                if part.deliver is not None or (self._files.is_direct and not part.is_congruent):
+                    stage = stage or HugeBuffer(self._stage_bytes)
+                    got = self._read_staged(part, stage)
                 else:
                     got = self._read_straight(part)
             except EngineError as fault:
@@ -117,8 +117,8 @@ class ReaderPool:
             with self._lock:
                 self._end_read()
                 self._finish_part(job, got, error)
-        if bounce is not None:
-            bounce.close()
+        if stage is not None:
+            stage.close()
 
     def _next(self) -> _Work | None:
         with self._lock:
@@ -156,9 +156,13 @@ class ReaderPool:
         length = -(-(lead + part.size) // PAGE) * PAGE
         return self._files.read(part.shard, part.target[:length], part.offset - lead, lead + part.size)
 
-    def _read_bounced(self, part: ReadPart, bounce: HugeBuffer) -> int:
-        lead = part.offset % PAGE
-        length = -(-(lead + part.size) // PAGE) * PAGE
-        got = self._files.read(part.shard, bounce.view[:length], part.offset - lead, lead + part.size)
-        c.memmove(part.address, bounce.address + lead, part.size)
+    def _read_staged(self, part: ReadPart, stage: HugeBuffer) -> int:
+        lead = part.offset % PAGE if self._files.is_direct else 0
+        length = -(-(lead + part.size) // PAGE) * PAGE if self._files.is_direct else part.size
+        got = self._files.read(part.shard, stage.view[:length], part.offset - lead, lead + part.size)
+        if part.deliver is not None:
+            part.deliver(stage.address + lead)
+        else:
+            c.memmove(part.address, stage.address + lead, part.size)
+        self._files.forget(part.shard, part.offset, part.size)
         return got

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import threading
 from collections.abc import Callable, Iterator
@@ -70,6 +71,41 @@ def test_bytes_land_where_they_should(
     assert job.error is None
     assert bytes(target.view[at : at + size]) == data[offset : offset + size]
     assert size <= job.bytes_read <= size + 2 * PAGE
+
+
+@pytest.mark.parametrize("is_direct", [True, False])
+def test_staged_bytes_are_delivered_on_a_reader_thread(weights: tuple[Path, bytes], is_direct: bool) -> None:
+    path, data = weights
+    files = WeightFiles((path,), is_direct)
+    readers = ReaderPool(files, 1, 64 * 1024)
+    came: list[tuple[str, bytes]] = []
+
+    def deliver(address: int) -> None:
+        came.append((threading.current_thread().name, ctypes.string_at(address, 40_000)))
+
+    job = ReadJob((0, 0), (ReadPart(0, 5001, 40_000, 0, memoryview(b""), False, deliver),), ReadReason.MISS)
+    readers.submit([job])
+    readers.wait([job], never)
+    readers.close()
+    files.close()
+    assert job.error is None
+    assert came == [("emberglass-reader-0", data[5001:45_001])]
+
+
+def test_failed_delivery_is_a_fault_of_the_job(weights: tuple[Path, bytes]) -> None:
+    path, _ = weights
+    files = WeightFiles((path,))
+    readers = ReaderPool(files, 1, 64 * 1024)
+
+    def deliver(address: int) -> None:
+        raise DiskReadError("The other side is gone.")
+
+    job = ReadJob((0, 0), (ReadPart(0, 0, 4096, 0, memoryview(b""), False, deliver),), ReadReason.MISS)
+    readers.submit([job])
+    readers.wait([job], never)
+    readers.close()
+    files.close()
+    assert str(job.error).startswith("The other side is gone.")
 
 
 def test_truncated_file_is_a_named_fault(weights: tuple[Path, bytes], target: HugeBuffer) -> None:
