@@ -26,6 +26,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         ("--ff", _PLAIN.n_ff, "width of one expert"),
         ("--head-dim", _PLAIN.head_dim, "width of an attention head"),
         ("--ctx", _PLAIN.context_tokens, "context the file claims to be trained on"),
+        ("--vocab", _PLAIN.n_vocab, "tokens of the vocabulary"),
+        ("--embd-per-layer", _PLAIN.embd_per_layer, "per-layer embedding width of the gemma4 layouts"),
         ("--shards", _PLAIN.shards, "files to split into"),
     )
     for flag, default, words in counts:
@@ -76,4 +78,6 @@ def spec_of(arguments: argparse.Namespace) -> SyntheticSpec:
         seed=arguments.seed,
         shards=arguments.shards,
         skew=arguments.skew,
+        n_vocab=arguments.vocab,
+        embd_per_layer=arguments.embd_per_layer,
     )

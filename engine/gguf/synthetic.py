@@ -116,13 +116,15 @@ def _add_metadata(writer: GGUFWriter, spec: SyntheticSpec) -> None:
     writer.add_description("Random weights for tests and measurements; its answers have no meaning.")
     for key, value in metadata(spec).items():
         full_key = f"{architecture(spec)}.{key}"
-        if isinstance(value, bool):
+        if isinstance(value, tuple):
+            writer.add_array(full_key, list(value))
+        elif isinstance(value, bool):
             writer.add_bool(full_key, value)
         elif isinstance(value, int):
             writer.add_uint32(full_key, value)
         else:
             writer.add_float32(full_key, value)
-    add_vocabulary(writer)
+    add_vocabulary(writer, spec.n_vocab)
 
 
 class _Body:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from engine.errors import UsageError
-from engine.gguf.synthetic_spec import Fill, SyntheticSpec, TensorPlan
-from engine.gguf.synthetic_vocabulary import CONTROL_TOKENS, N_VOCAB
-
-Metadata = dict[str, int | float | bool]
+from engine.gguf import synthetic_gemma4 as gemma4
+from engine.gguf.synthetic_build import Build
+from engine.gguf.synthetic_spec import Metadata, SyntheticSpec, TensorPlan
+from engine.gguf.synthetic_vocabulary import BYTE_TOKENS
 
 # DeepSeek's latent attention: ranks of the compressed query and key/value, and sizes per head
 _QUERY_RANK, _KEY_VALUE_RANK, _NOPE_DIM, _ROPE_DIM, _VALUE_DIM = 256, 256, 128, 64, 128
@@ -18,26 +17,31 @@ _LITE_LAYERS = (26, 27)
 _LEADING_DENSE_LAYERS = 1
 _DENSE_FF_FACTOR = 4  # a leading dense layer is as wide as several experts
 _SIGMOID_GATING = 2
-_BIAS_SCALE = 0.1
 
 
 def architecture(spec: SyntheticSpec) -> str:
     """llama.cpp's name of the layout's architecture."""
-    return spec.layout.removesuffix("-merged")
+    return spec.layout.removesuffix("-merged").removesuffix("-dense")
 
 
 def tensors(spec: SyntheticSpec) -> tuple[TensorPlan, ...]:
     """Every tensor in file order; raises UsageError when a row can't be cut into the type's blocks."""
-    build = _Build(spec)
+    build = Build(spec)
     plans = [
-        build.weight("token_embd", N_VOCAB, spec.n_embd, scale=1.0),
+        build.weight("token_embd", spec.n_vocab, spec.n_embd, scale=_embedding_scale(spec)),
         build.ones("output_norm", spec.n_embd),
     ]
-    # control tokens get logit 0, so random answers practically never stop by chance
+    # tokens that are no bytes get logit 0, so random answers practically never stop by chance
     output = build.weight(
-        "output", N_VOCAB, spec.n_embd, scale=3 * spec.n_embd**-0.5, blank_rows=len(CONTROL_TOKENS)
+        "output",
+        spec.n_vocab,
+        spec.n_embd,
+        scale=3 * spec.n_embd**-0.5,
+        blank_rows=spec.n_vocab - BYTE_TOKENS,
     )
     plans.append(output)
+    if architecture(spec) == "gemma4":
+        plans += gemma4.input_tensors(build)
     for layer in range(spec.n_layer):
         plans += _layer(build, layer)
     for plan in plans:
@@ -46,7 +50,7 @@ def tensors(spec: SyntheticSpec) -> tuple[TensorPlan, ...]:
 
 
 def metadata(spec: SyntheticSpec) -> Metadata:
-    """Integer, float and boolean keys below the architecture's prefix."""
+    """Keys below the architecture's prefix; a tuple has one value per layer."""
     keys: Metadata = {
         "block_count": spec.n_layer,
         "context_length": spec.context_tokens,
@@ -60,7 +64,7 @@ def metadata(spec: SyntheticSpec) -> Metadata:
     head_dim = _head_dim(spec)
     keys |= {f"attention.{part}_length": head_dim for part in ("key", "value")}
     keys["rope.dimension_count"] = head_dim
-    if spec.layout != "llama":
+    if not spec.is_dense:
         keys |= {"expert_count": spec.n_expert, "expert_used_count": spec.top_k}
         keys["expert_feed_forward_length"] = spec.n_ff
     return keys | _special_keys(spec)
@@ -72,6 +76,8 @@ def _special_keys(spec: SyntheticSpec) -> Metadata:
             return {"expert_shared_feed_forward_length": 2 * spec.n_ff}
         case "gpt-oss":
             return {"attention.sliding_window": 128}
+        case "gemma4":
+            return gemma4.metadata(spec)
         case "deepseek2":
             return {
                 "feed_forward_length": _DENSE_FF_FACTOR * spec.n_ff,
@@ -93,6 +99,11 @@ def _special_keys(spec: SyntheticSpec) -> Metadata:
     return {}
 
 
+def _embedding_scale(spec: SyntheticSpec) -> float:
+    """gemma4 multiplies token embeddings by the root of their width."""
+    return spec.n_embd**-0.5 if architecture(spec) == "gemma4" else 1.0
+
+
 def _head_dim(spec: SyntheticSpec) -> int:
     if spec.layout != "qwen2moe":
         return spec.head_dim
@@ -104,32 +115,7 @@ def _head_dim(spec: SyntheticSpec) -> int:
     return spec.n_embd // spec.n_heads
 
 
-@dataclass(frozen=True, slots=True)
-class _Build:
-    spec: SyntheticSpec
-
-    def weight(self, name: str, *shape: int, scale: float | None = None, blank_rows: int = 0) -> TensorPlan:
-        """A dense weight; the default scale keeps the variance of what passes through it."""
-        deviation = shape[-1] ** -0.5 if scale is None else scale
-        return TensorPlan(f"{name}.weight", shape, self.spec.dense_type, Fill.BLOCKS, deviation, blank_rows)
-
-    def experts(self, name: str, n_out: int, n_in: int, type_name: str) -> TensorPlan:
-        shape = (self.spec.n_expert, n_out, n_in)
-        return TensorPlan(f"{name}.weight", shape, type_name, Fill.BLOCKS, n_in**-0.5)
-
-    def ones(self, name: str, size: int) -> TensorPlan:
-        return TensorPlan(f"{name}.weight", (size,), "F32", Fill.ONES)
-
-    def normal(self, name: str, *shape: int, scale: float = _BIAS_SCALE) -> TensorPlan:
-        return TensorPlan(name, shape, "F32", Fill.NORMAL, scale)
-
-    def router(self, name: str) -> TensorPlan:
-        # three standard deviations of logit: experts differ clearly, yet no token's choice is a single one
-        shape = (self.spec.n_expert, self.spec.n_embd)
-        return TensorPlan(f"{name}.weight", shape, "F32", Fill.ROUTER, 3 * self.spec.n_embd**-0.5)
-
-
-def _layer(build: _Build, layer: int) -> Iterator[TensorPlan]:
+def _layer(build: Build, layer: int) -> Iterator[TensorPlan]:
     spec, at = build.spec, f"blk.{layer}."
     yield build.ones(f"{at}attn_norm", spec.n_embd)
     match architecture(spec):
@@ -139,15 +125,18 @@ def _layer(build: _Build, layer: int) -> Iterator[TensorPlan]:
             yield from _attention(build, at)
     norm = "post_attention_norm" if spec.layout == "gpt-oss" else "ffn_norm"
     yield build.ones(f"{at}{norm}", spec.n_embd)
+    if architecture(spec) == "gemma4":
+        yield from gemma4.layer_tensors(build, at)
+        yield from _feed_forward(build, at, spec.n_ff)
     if spec.layout == "llama":
         yield from _feed_forward(build, at, spec.n_ff)
     elif architecture(spec) == "deepseek2" and layer < _LEADING_DENSE_LAYERS:
         yield from _feed_forward(build, at, _DENSE_FF_FACTOR * spec.n_ff)
-    else:
+    elif not spec.is_dense:
         yield from _experts(build, at, layer)
 
 
-def _attention(build: _Build, at: str) -> Iterator[TensorPlan]:
+def _attention(build: Build, at: str) -> Iterator[TensorPlan]:
     spec, head_dim = build.spec, _head_dim(build.spec)
     queries, keys = spec.n_heads * head_dim, spec.n_kv_heads * head_dim
     for name, size in (("q", queries), ("k", keys), ("v", keys)):
@@ -155,7 +144,7 @@ def _attention(build: _Build, at: str) -> Iterator[TensorPlan]:
         if spec.layout in ("qwen2moe", "gpt-oss"):
             yield build.normal(f"{at}attn_{name}.bias", size)
     yield build.weight(f"{at}attn_output", spec.n_embd, queries)
-    if spec.layout == "qwen3moe":
+    if architecture(spec) in ("qwen3moe", "gemma4"):
         yield build.ones(f"{at}attn_q_norm", head_dim)
         yield build.ones(f"{at}attn_k_norm", head_dim)
     if spec.layout == "gpt-oss":
@@ -163,7 +152,7 @@ def _attention(build: _Build, at: str) -> Iterator[TensorPlan]:
         yield build.normal(f"{at}attn_sinks.weight", spec.n_heads, scale=1.0)
 
 
-def _latent_attention(build: _Build, at: str) -> Iterator[TensorPlan]:
+def _latent_attention(build: Build, at: str) -> Iterator[TensorPlan]:
     spec, heads = build.spec, build.spec.n_heads
     if spec.n_layer in _LITE_LAYERS:
         yield build.weight(f"{at}attn_q", heads * (_NOPE_DIM + _ROPE_DIM), spec.n_embd)
@@ -178,14 +167,14 @@ def _latent_attention(build: _Build, at: str) -> Iterator[TensorPlan]:
     yield build.weight(f"{at}attn_output", spec.n_embd, heads * _VALUE_DIM)
 
 
-def _feed_forward(build: _Build, at: str, n_ff: int, suffix: str = "") -> Iterator[TensorPlan]:
+def _feed_forward(build: Build, at: str, n_ff: int, suffix: str = "") -> Iterator[TensorPlan]:
     n_embd = build.spec.n_embd
     yield build.weight(f"{at}ffn_gate{suffix}", n_ff, n_embd)
     yield build.weight(f"{at}ffn_up{suffix}", n_ff, n_embd)
     yield build.weight(f"{at}ffn_down{suffix}", n_embd, n_ff)
 
 
-def _experts(build: _Build, at: str, layer: int) -> Iterator[TensorPlan]:
+def _experts(build: Build, at: str, layer: int) -> Iterator[TensorPlan]:
     spec = build.spec
     yield build.router(f"{at}ffn_gate_inp")
     if spec.layout == "deepseek2-merged":
@@ -205,7 +194,7 @@ def _experts(build: _Build, at: str, layer: int) -> Iterator[TensorPlan]:
             yield from _expert_biases(build, at)
 
 
-def _expert_biases(build: _Build, at: str) -> Iterator[TensorPlan]:
+def _expert_biases(build: Build, at: str) -> Iterator[TensorPlan]:
     spec = build.spec
     yield build.normal(f"{at}ffn_gate_inp.bias", spec.n_expert)
     for name, size in (("gate", spec.n_ff), ("up", spec.n_ff), ("down", spec.n_embd)):

@@ -10,8 +10,12 @@ from gguf import GGML_QUANT_SIZES, GGMLQuantizationType
 
 from engine.errors import UsageError
 from engine.gguf.synthetic_blocks import block_type
+from engine.gguf.synthetic_vocabulary import N_VOCAB
 
-LAYOUTS = ("qwen3moe", "qwen2moe", "deepseek2", "deepseek2-merged", "gpt-oss", "llama")
+LAYOUTS = (
+    "qwen3moe", "qwen2moe", "deepseek2", "deepseek2-merged", "gpt-oss", "gemma4", "gemma4-dense", "llama",
+)  # fmt: skip
+Metadata = dict[str, int | float | bool | tuple[bool, ...]]
 
 MAX_EXPERTS, MAX_LAYERS = 1024, 512  # fixed sizes of llama.cpp's tables
 
@@ -23,7 +27,9 @@ class SyntheticSpec:
     `expert_type` and `dense_type` are ggml names ("Q4_0"); `down_types` overrides the expert type of the down
     projection layer by layer, over and over (Q4_K_M files mix that way). `heads` 0 means one per 64 embedding
     values, `kv_heads` 0 one per 8 heads. `skew` 0 favours no expert; 0.5 gives some experts several times the
-    traffic of others. Layout "llama" is dense and ignores the experts. Raises UsageError for bad values.
+    traffic of others. Layouts "llama" and "gemma4-dense" are dense and ignore the experts. Both gemma4 ones
+    have a table of `embd_per_layer` values per layer and token, which is only read by row. Tokens beyond the
+    bytes and control tokens are never answered. Raises UsageError for bad values.
     """
 
     layout: str = "qwen3moe"
@@ -42,6 +48,8 @@ class SyntheticSpec:
     seed: int = 0
     shards: int = 1
     skew: float = 0.0
+    n_vocab: int = N_VOCAB
+    embd_per_layer: int = 256
 
     def __post_init__(self) -> None:
         if self.layout not in LAYOUTS:
@@ -57,12 +65,14 @@ class SyntheticSpec:
             "head_dim",
             "context_tokens",
             "shards",
+            "embd_per_layer",
         ):
             self._require(getattr(self, name) > 0, f"{name} must be above 0")
         for name in ("heads", "kv_heads", "seed"):
             self._require(getattr(self, name) >= 0, f"{name} must be 0 or more")
         for name, most in (("n_expert", MAX_EXPERTS), ("n_layer", MAX_LAYERS)):
             self._require(getattr(self, name) <= most, f"llama.cpp takes at most {most} for {name}")
+        self._require(self.n_vocab >= N_VOCAB, f"n_vocab must be at least {N_VOCAB}")
         self._require(self.top_k <= self.n_expert, "top_k can't exceed n_expert")
         # beyond this a single expert per layer would take almost every token
         self._require(0 <= self.skew <= 4, "skew must be between 0 and 4")
@@ -74,6 +84,10 @@ class SyntheticSpec:
     def _require(self, is_ok: bool, rule: str) -> None:
         if not is_ok:
             raise UsageError(f"Bad model shape: {rule}.", "Correct the value and try again.")
+
+    @property
+    def is_dense(self) -> bool:
+        return self.layout in ("llama", "gemma4-dense")
 
     @property
     def n_heads(self) -> int:

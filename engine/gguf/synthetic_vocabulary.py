@@ -5,7 +5,8 @@ from __future__ import annotations
 from gguf import GGUFWriter, TokenType
 
 CONTROL_TOKENS = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
-N_VOCAB = 256 + len(CONTROL_TOKENS)
+BYTE_TOKENS = 256
+N_VOCAB = BYTE_TOKENS + len(CONTROL_TOKENS)
 
 CHAT_TEMPLATE = (
     "{% for message in messages %}"
@@ -23,12 +24,17 @@ def byte_level_tokens() -> list[str]:
     return [*byte_tokens, *CONTROL_TOKENS]
 
 
-def add_vocabulary(writer: GGUFWriter) -> None:
-    """Add tokenizer, special ids and chat template to a model's metadata."""
+def add_vocabulary(writer: GGUFWriter, n_vocab: int) -> None:
+    """Add tokenizer, special ids and chat template to the metadata; tokens beyond N_VOCAB are unused."""
+    n_unused = n_vocab - N_VOCAB
     writer.add_tokenizer_model("gpt2")
     writer.add_tokenizer_pre("gpt-2")
-    writer.add_token_list(byte_level_tokens())
-    writer.add_token_types([TokenType.NORMAL] * 256 + [TokenType.CONTROL] * len(CONTROL_TOKENS))
+    writer.add_token_list([*byte_level_tokens(), *(f"<|unused_{number}|>" for number in range(n_unused))])
+    writer.add_token_types(
+        [TokenType.NORMAL] * BYTE_TOKENS
+        + [TokenType.CONTROL] * len(CONTROL_TOKENS)
+        + [TokenType.UNUSED] * n_unused
+    )
     # llama.cpp demands the list; the pair has no token of its own, so its bytes stay apart
     writer.add_token_merges(["a b"])
     writer.add_bos_token_id(256)

@@ -72,7 +72,7 @@ def test_shards_decode_to_the_logits_of_one_file(tiny_models: Models) -> None:
     assert np.array_equal(_logits(tiny_models("sharded")), _logits(tiny_models("qwen3moe")))
 
 
-ROUTED = [(name, "down") for name in TINY_VARIANTS if name not in ("llama", "sharded")]
+ROUTED = [(name, "down") for name in TINY_VARIANTS if name not in ("llama", "gemma4-dense", "sharded")]
 
 
 @pytest.mark.parametrize(
@@ -89,3 +89,17 @@ def test_swapping_two_experts_changes_the_logits(
             tensor.data[[0, 1]] = tensor.data[[1, 0]]
     # far above rounding: a wrong expert must never pass for the right one
     assert np.abs(_logits(swapped) - _logits(path)).max() > 0.5
+
+
+@pytest.mark.parametrize("layout", ["gemma4", "gemma4-dense"])
+def test_swapping_two_rows_of_the_per_layer_table_changes_their_tokens(
+    tiny_models: Models, tmp_path: Path, layout: str
+) -> None:
+    path = tiny_models(layout)
+    swapped = shutil.copy(path, tmp_path / path.name)
+    for tensor in GGUFReader(swapped, "r+").tensors:
+        if tensor.name == "per_layer_token_embd.weight":
+            tensor.data[[TOKENS[3], 7]] = tensor.data[[7, TOKENS[3]]]
+    changes = np.abs(_logits(swapped) - _logits(path)).max(axis=1)
+    assert not changes[:3].any()
+    assert changes[3] > 0.5

@@ -29,6 +29,8 @@ TINY_VARIANTS: dict[str, dict[str, Any]] = {
     },
     # 17,280 bytes per slice: no multiple of a page
     "uneven": {"n_embd": 320, "n_ff": 96},
+    "gemma4": {"layout": "gemma4", "dense_type": "Q8_0"},
+    "gemma4-dense": {"layout": "gemma4-dense", "dense_type": "Q8_0"},
     "sharded": {"shards": 3},
 }
 

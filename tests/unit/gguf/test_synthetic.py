@@ -143,6 +143,26 @@ def test_gpt_oss_has_a_bias_per_expert(tmp_path: Path) -> None:
     assert np.ptp(tensors["blk.0.ffn_up_exps.bias"].data) > 0
 
 
+def test_gemma4_has_a_row_for_all_layers_per_token(tmp_path: Path) -> None:
+    path = _write(tmp_path, "gemma4", n_layer=3, embd_per_layer=64, n_vocab=300)
+    tensors = _tensors(path)
+    assert tensors["per_layer_token_embd.weight"].shape.tolist() == [3 * 64, 300]
+    assert tensors["blk.2.ffn_down_exps.weight"].shape.tolist() == [128, 256, 16]
+    assert _field(path, "gemma4.attention.sliding_window_pattern") == [True, False, True]
+    dense = _tensors(_write(tmp_path, "gemma4-dense", n_layer=3, embd_per_layer=64, n_vocab=300))
+    assert dense["per_layer_token_embd.weight"].shape.tolist() == [3 * 64, 300]
+    assert not [name for name in dense if "exps" in name or "gate_inp" in name]
+
+
+def test_tokens_beyond_the_usual_ones_are_unused_and_never_answered(tmp_path: Path) -> None:
+    path = _write(tmp_path, n_vocab=262)
+    assert len(set(_field(path, "tokenizer.ggml.tokens"))) == 262
+    assert _field(path, "tokenizer.ggml.token_type")[255:] == [1, 3, 3, 3, 5, 5, 5]
+    rows = _values(_tensors(path)["output.weight"])
+    assert rows.shape[0] == 262
+    assert not rows[256:].any()
+
+
 def test_control_tokens_have_zero_output_rows(tmp_path: Path) -> None:
     rows = _values(_tensors(_write(tmp_path))["output.weight"])
     assert not rows[256:].any()
@@ -236,6 +256,8 @@ def test_a_folder_in_the_file_s_place_is_refused(tmp_path: Path) -> None:
         ({"n_layer": 0}, "n_layer"),
         ({"skew": -1.0}, "skew"),
         ({"seed": -1}, "seed"),
+        ({"n_vocab": 258}, "n_vocab"),
+        ({"embd_per_layer": 0}, "embd_per_layer"),
         ({"heads": -1}, "heads"),
         ({"n_expert": 4096}, "at most"),
         ({"heads": 4, "kv_heads": 3}, "kv_heads"),
