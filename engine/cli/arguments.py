@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 
 import platformdirs
 
-from engine.config import Routing, parse_size_bytes
+from engine.config import LoadSettings, Repack, Routing, parse_size_bytes
 from engine.errors import UsageError
 
 
@@ -85,6 +86,86 @@ def add_routing(parser: argparse.ArgumentParser) -> None:
         default="learn",
         help="with resident routing: let pools learn from what is said (default), or leave them",
     )
+
+
+def add_placement(parser: argparse.ArgumentParser) -> None:
+    """The hot zone, the layout of slots, and devices with memory of their own."""
+    add_hot(parser)
+    parser.add_argument(
+        "--repack",
+        type=repack,
+        default=Repack.AUTO,
+        metavar="auto|on|off",
+        help="lay weights out for the processor's fastest kernels as they enter slots: where that pays "
+        "(default), always, never",
+    )
+    add_devices(parser)
+
+
+def add_hot(parser: argparse.ArgumentParser) -> None:
+    """The hot zone."""
+    parser.add_argument(
+        "--hot",
+        type=natural,
+        metavar="N",
+        help="experts of each layer in the hot zone, 0: none (automatic)",
+    )
+
+
+def add_devices(parser: argparse.ArgumentParser) -> None:
+    """Devices, and how much of their memory to take."""
+    parser.add_argument(
+        "--device",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="keep weights in this device's memory too: a graphics card by llama.cpp's name (CUDA0), or "
+        "another machine, rpc:HOST:PORT; may be given several times (none)",
+    )
+    parser.add_argument(
+        "--vram",
+        type=_size_or_zero,
+        metavar="SIZE",
+        help="most to take on each --device (chosen from its free memory)",
+    )
+
+
+def with_placement(settings: LoadSettings, arguments: argparse.Namespace) -> LoadSettings:
+    """`settings` with what the arguments of `add_placement` say; raises UsageError if they contradict."""
+    return replace(
+        settings,
+        hot_per_layer=arguments.hot,
+        repack=arguments.repack,
+        devices=device_names(arguments),
+        vram_budget_bytes=arguments.vram or None,
+    )
+
+
+def device_names(arguments: argparse.Namespace) -> tuple[str, ...]:
+    """The devices to use; raises UsageError where --device and --vram contradict each other."""
+    names = tuple(arguments.device)
+    if arguments.vram == 0 and names:
+        raise UsageError(
+            f"--vram 0 leaves nothing to keep on “{names[0]}”.", "Leave out --vram, or leave out --device."
+        )
+    if arguments.vram and not names:
+        raise UsageError(
+            "--vram is a budget for devices, but none is named.", "Add --device NAME, or leave out --vram."
+        )
+    return names
+
+
+def repack(text: str) -> Repack:
+    """Whether slots hold weights laid out for the fastest kernels."""
+    try:
+        return Repack(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"“{text}” is none of auto, on, off") from None
+
+
+def _size_or_zero(text: str) -> int:
+    """A size such as 6GiB, or 0."""
+    return 0 if text.strip() == "0" else size_bytes(text)
 
 
 def add_profile(parser: argparse.ArgumentParser) -> None:

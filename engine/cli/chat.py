@@ -12,12 +12,14 @@ from engine.backends.fake import FakeBackend
 from engine.cli.arguments import (
     add_loading,
     add_optional_file,
+    add_placement,
     add_profile,
     add_routing,
     natural,
     positive,
     profile_dir,
     unit_tokens,
+    with_placement,
 )
 from engine.cli.chat_views import JsonView, TextView
 from engine.cli.conversation import Conversation
@@ -40,6 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--system", metavar="TEXT", help="system message")
     add_loading(parser)
     add_routing(parser)
+    add_placement(parser)
     add_profile(parser)
     parser.add_argument("--ctx", type=positive, metavar="N", help="context window in tokens")
     parser.add_argument(
@@ -93,6 +96,7 @@ def settings_of(arguments: argparse.Namespace) -> LoadSettings:
         plain = demo_settings(ram_budget_bytes=arguments.ram, context_tokens=arguments.ctx)
     else:
         plain = LoadSettings(arguments.file, ram_budget_bytes=arguments.ram, context_tokens=arguments.ctx)
+    plain = with_placement(plain, arguments)
     return replace(
         plain,
         unit_tokens=arguments.unit,

@@ -8,17 +8,19 @@ from dataclasses import asdict
 from engine.backends.placement_preview import PlacementPreview, preview_placement
 from engine.cli.arguments import (
     add_file,
+    add_placement,
     add_profile,
     add_routing,
     positive,
     profile_dir,
     size_bytes,
     unit_tokens,
+    with_placement,
 )
 from engine.cli.bench import expert_spans
 from engine.cli.plan_report import Forecast, plan_document, plan_text
 from engine.cli.terminal import Terminal
-from engine.config import LoadSettings, parse_size_bytes, usable_cores
+from engine.config import LoadSettings, usable_cores
 from engine.errors import UsageError
 from engine.hardware.drive_rate import DriveRate, measure_drive_rate
 from engine.hardware.memory_rate import measure_memory_rate
@@ -31,15 +33,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of `plan`."""
     add_file(parser)
     parser.add_argument("--ram", type=size_bytes, metavar="SIZE", help="memory budget, such as 6GiB")
-    parser.add_argument(
-        "--vram", type=parse_size_bytes, default=0, metavar="SIZE", help="memory of a GPU to use (only 0 yet)"
-    )
     parser.add_argument("--ctx", type=positive, metavar="N", help="context window in tokens")
     parser.add_argument(
         "--unit", type=unit_tokens, metavar="N", help="prompt tokens that pass a layer together, or auto"
     )
     parser.add_argument("--threads", type=positive, metavar="N", help="threads that compute")
     add_routing(parser)
+    add_placement(parser)
     add_profile(parser)
     parser.add_argument(
         "--no-measure",
@@ -50,11 +50,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
     """Print the plan and the forecast; a budget that is too small is refused with what is needed."""
-    if arguments.vram:
+    settings = _settings(arguments)
+    if settings.devices:
         raise UsageError(
-            "Experts can't be planned into VRAM: this version computes from RAM only.", "Leave --vram at 0."
+            "Experts can't be planned onto a device: the plan knows this machine's RAM only.",
+            "Leave out --device.",
         )
-    preview = preview_placement(_settings(arguments))
+    preview = preview_placement(settings)
     forecast = _forecast(preview, not arguments.no_measure, terminal)
     terminal.clear_progress()
     for note in preview.notes:
@@ -67,7 +69,7 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
 
 
 def _settings(arguments: argparse.Namespace) -> LoadSettings:
-    return LoadSettings(
+    plain = LoadSettings(
         arguments.file,
         ram_budget_bytes=arguments.ram,
         context_tokens=arguments.ctx,
@@ -78,6 +80,7 @@ def _settings(arguments: argparse.Namespace) -> LoadSettings:
         is_pool_fixed=arguments.pool == "fixed",
         profile_dir=profile_dir(arguments),
     )
+    return with_placement(plain, arguments)
 
 
 def _forecast(preview: PlacementPreview, is_measuring: bool, terminal: Terminal) -> Forecast:

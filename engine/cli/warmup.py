@@ -11,6 +11,7 @@ from engine.backends.base import CancelToken, InferenceBackend, LoadResult, Warm
 from engine.cli.arguments import (
     add_file,
     add_loading,
+    add_placement,
     add_profile,
     add_routing,
     positive,
@@ -48,6 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_loading(parser)
     add_routing(parser)
+    add_placement(parser)
     add_profile(parser)
     parser.add_argument("--ctx", type=positive, metavar="N", help="context window in tokens")
     parser.add_argument(

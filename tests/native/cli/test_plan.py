@@ -102,7 +102,8 @@ def test_a_budget_that_is_too_small_is_refused_with_what_is_needed(tiny_models: 
     assert printed.lines[-1]["kind"] == "BudgetError"
 
 
-def test_vram_is_refused_in_words(tiny_models: TinyModels) -> None:
-    printed = run_engine("plan", str(tiny_models("qwen3moe")), "--vram", "8GiB", "--json")
+def test_devices_are_refused_in_words(tiny_models: TinyModels) -> None:
+    words = ("--device", "CUDA0", "--vram", "8GiB", "--json")
+    printed = run_engine("plan", str(tiny_models("qwen3moe")), *words)
     assert printed.code == 2
     assert "RAM" in printed.lines[-1]["fault"]
