@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from app.counter_rates import RateSeries
+from app.rate_series import RateSeries
 
 
 @dataclass(frozen=True, slots=True)

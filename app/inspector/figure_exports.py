@@ -7,16 +7,12 @@ import io
 import json
 from typing import Any
 
-import numpy as np
-
-from app.counter_rates import FIELDS, RateSeries
 from app.inspector.display_words import PHASE_WORDS, phase_values_ns
+from app.rate_series import RATES, RateSeries
 from app.telemetry_store import AnswerTiming, TelemetryStore
+from app.window_totals import FIELDS
 
 _ALL_SECONDS = 1e9
-_RATES = (
-    "prefill_tokens_per_second", "decode_tokens_per_second", "bytes_per_second", "disk_wait_share",
-)  # fmt: skip
 _PROCESS, _ANSWERS = 1, 1
 _AFTER_PROMPT = ("prefill_ns", "first_decode_ns")
 
@@ -26,10 +22,13 @@ def csv_text(store: TelemetryStore) -> str:
     series = store.rates.series(_ALL_SECONDS)
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(("start_ns", "end_ns", *FIELDS, *_RATES))
-    rates = np.column_stack([getattr(series, name) for name in _RATES])
+    writer.writerow(("start_ns", "end_ns", *FIELDS, *RATES))
     for start_ns, end_ns, deltas, drawn in zip(
-        series.start_ns.tolist(), series.t_ns.tolist(), series.deltas.tolist(), rates.tolist(), strict=True
+        series.start_ns.tolist(),
+        series.t_ns.tolist(),
+        series.deltas.tolist(),
+        series.rates.tolist(),
+        strict=True,
     ):
         writer.writerow((start_ns, end_ns, *deltas, *(f"{value:.6g}" for value in drawn)))
     return out.getvalue()
@@ -90,10 +89,10 @@ def _slice(name: str, begin_ns: int, length_ns: int, figures: dict[str, float]) 
 def _rate_counters(series: RateSeries) -> list[dict[str, Any]]:
     """A counter holds from its event on: values stand where intervals begin, a 0 where sampling paused."""
     names = {
-        "prefill, tok/s": series.prefill_tokens_per_second,
-        "decode, tok/s": series.decode_tokens_per_second,
-        "disk read, MB/s": series.bytes_per_second / 1e6,
-        "disk wait, %": series.disk_wait_share * 100,
+        "prefill, tok/s": series.rate("prefill_tokens_per_second"),
+        "decode, tok/s": series.rate("decode_tokens_per_second"),
+        "disk read, MB/s": series.rate("bytes_per_second") / 1e6,
+        "disk wait, %": series.rate("disk_wait_share") * 100,
     }
     starts_ns, ends_ns = series.start_ns.tolist(), series.t_ns.tolist()
     is_last = [*(end != start for end, start in zip(ends_ns, starts_ns[1:], strict=False)), True]

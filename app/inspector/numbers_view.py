@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
 
-from app.counter_rates import WindowTotals, hit_share, speed_per_second
 from app.inspector.figure_table import FigureTable
 from app.inspector.figures import (
     UNKNOWN,
@@ -16,6 +15,7 @@ from app.inspector.figures import (
 )
 from app.inspector.verdict import WINDOW_SECONDS
 from app.telemetry_store import TelemetryStore
+from app.window_totals import WindowTotals, hit_share, speed_per_second
 from engine.config import format_size
 from engine.events import Counters, ModelInfo
 

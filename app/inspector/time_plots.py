@@ -11,12 +11,12 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QWidget
 
-from app.counter_rates import RateSeries
 from app.inspector.curve_points import curve_points
 from app.inspector.plot_frame import PlotFrame
 from app.inspector.plot_theme import PlotColours, apply_axes_theme
 from app.inspector.time_box import TimeBox
 from app.inspector.time_range import TimeRange
+from app.rate_series import RateSeries
 
 _LEAST_GROUPS = 300  # before it is laid out, a plot says that it is a pixel wide
 
@@ -108,18 +108,20 @@ class TimePlots(PlotFrame):
         most_groups = max(_LEAST_GROUPS, int(self._speed.getViewBox().width()))
         points = curve_points(shown, picture.newest_ns, most_groups)
         for curve, values in (
-            (self._prefill_curve, shown.prefill_tokens_per_second),
-            (self._decode_curve, shown.decode_tokens_per_second),
-            (self._disk_curve, shown.bytes_per_second),
-            (self._wait_curve, shown.disk_wait_share * 100),
+            (self._prefill_curve, shown.rate("prefill_tokens_per_second")),
+            (self._decode_curve, shown.rate("decode_tokens_per_second")),
+            (self._disk_curve, shown.rate("bytes_per_second")),
+            (self._wait_curve, shown.rate("disk_wait_share") * 100),
         ):
             curve.setData(points.seconds, points.heights(values), connect=points.joined)
         start, end = self._in_seconds(picture.shown, picture.newest_ns)
         for plot in self._plots:
             plot.setXRange(start, end, padding=0)
-        fastest = max(_top(shown.prefill_tokens_per_second), _top(shown.decode_tokens_per_second))
+        fastest = max(
+            _top(shown.rate("prefill_tokens_per_second")), _top(shown.rate("decode_tokens_per_second"))
+        )
         self._speed.setYRange(0, fastest * 1.1 or 1, padding=0)
-        self._show_disk_scale(_top(shown.bytes_per_second), picture.drive_bytes_per_second)
+        self._show_disk_scale(_top(shown.rate("bytes_per_second")), picture.drive_bytes_per_second)
         self._show_selection(picture)
 
     def _show_disk_scale(self, top: float, maximum: float) -> None:

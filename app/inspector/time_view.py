@@ -7,14 +7,15 @@ from collections.abc import Callable
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
-from app.counter_rates import RateSeries, WindowTotals
 from app.inspector.plot_theme import plot_colours, swatches_html
 from app.inspector.time_axis import TimeAxis
 from app.inspector.time_plots import TimePicture, TimePlots
 from app.inspector.time_range import range_between
 from app.inspector.time_words import figures_words, selection_words
 from app.inspector.verdict import WINDOW_SECONDS
+from app.rate_series import RateSeries
 from app.telemetry_store import TelemetryStore
+from app.window_totals import WindowTotals
 
 SPAN_CHOICES = {"Last 60 s": 60, "Last 5 min": 300, "Last 30 min": 1800}
 _PAN_SHARE = 0.2

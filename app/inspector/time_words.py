@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from app.counter_rates import WindowTotals
 from app.inspector.figures import (
     UNKNOWN,
     count_text,
@@ -12,6 +11,7 @@ from app.inspector.figures import (
     seconds_text,
     speed_text,
 )
+from app.window_totals import WindowTotals
 from engine.config import format_size
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from app.counter_rates import WindowTotals
 from app.inspector.figures import UNKNOWN, count_text, percent_text, rate_text, seconds_text
+from app.window_totals import WindowTotals
 from engine.config import format_size
 from engine.events import EngineState, LoadPhase, LoadProgress, WarmUpProgress
 

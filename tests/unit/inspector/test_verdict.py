@@ -6,8 +6,8 @@ import dataclasses
 
 import pytest
 
-from app.counter_rates import WindowTotals
 from app.inspector.verdict import Evidence, verdict
+from app.window_totals import WindowTotals
 from engine.events import EngineState, LoadPhase, LoadProgress, WarmUpProgress
 
 SECOND = 1_000_000_000
