@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 from enum import StrEnum
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from app.expert_moves import ExpertMoves
 from engine.events import ExpertsSampled
 
 HALF_LIFE_SECONDS = 10.0
@@ -33,11 +35,12 @@ class HeatWindow(StrEnum):
 class ExpertHistory:
     """Newest per-expert sample and what came before it; arrays are (moe layers, experts); one thread.
 
-    No array is ever changed in place, so `copy.copy` is a snapshot.
+    No array is ever changed in place, so `snapshot` is cheap.
     """
 
     def __init__(self, sample: ExpertsSampled) -> None:
         self.sample = sample
+        self.moves = ExpertMoves(sample)
         self.pass_number = newest_pass(sample)
         # counters start at 0 with the model, so the first sample's last pass counts from there
         self._base: ExpertsSampled | None = None
@@ -63,7 +66,14 @@ class ExpertHistory:
         if (sample.decode_uses != self.sample.decode_uses).any():
             self._token_base = self.sample
         self._decay(sample)
+        self.moves.add(self.sample, sample)
         self.sample = sample
+
+    def snapshot(self) -> ExpertHistory:
+        """The history as it is now; later samples don't reach it."""
+        kept = copy.copy(self)
+        kept.moves = copy.copy(self.moves)
+        return kept
 
     def _decay(self, sample: ExpertsSampled) -> None:
         seconds = max(0, sample.t_ns - self.sample.t_ns) / 1e9

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,11 +9,12 @@ import numpy as np
 import pyqtgraph as pg
 from numpy.typing import NDArray
 from PySide6.QtCore import QEvent
-from PySide6.QtWidgets import QComboBox, QFormLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QFormLayout, QPushButton, QVBoxLayout, QWidget
 
 from app.expert_history import ExpertHistory, HeatWindow, Phase
+from app.expert_moves import MOVES
 from app.inspector.colour_bar import ColourBar
-from app.inspector.display_words import TIER_WORDS
+from app.inspector.display_words import MOVE_WORDS, TIER_WORDS
 from app.inspector.expert_grid import COLOUR_STEPS, colour_indices, half_counts, heat_order, id_order
 from app.inspector.expert_map import ExpertMap
 from app.inspector.expert_words import (
@@ -29,9 +29,13 @@ from app.inspector.expert_words import (
 )
 from app.inspector.map_marks import HALF_COLOUR, HOT_COLOUR, POOL_COLOUR
 from app.inspector.notice_page import NoticePage
+from app.inspector.place_colours import place_indices, place_table
 from app.inspector.plot_theme import plot_colours, swatches_html
+from app.inspector.slot_figures import tiers_of
+from app.inspector.wrapped_label import wrapped_label
 from app.telemetry_store import TelemetryStore
 from engine.events import ModelInfo
+from engine.placement.tier import Tier
 
 _HINT = "Point at a place, or focus a map and use the arrow keys, to read its figures."
 
@@ -54,10 +58,10 @@ class ExpertView(NoticePage):
         heat_colours = pg.colormap.get("viridis").getLookupTable(nPts=COLOUR_STEPS)
         self._heat.set_colours(heat_colours)
         self._scale = ColourBar(heat_colours)
-        self._tier_legend = _wrapped_label("Legend of the residency map")
-        self._marks_legend = _wrapped_label("Legend of the marks on the heat map")
-        self._skew = _wrapped_label("How evenly picks are spread over experts")
-        self._reading = _wrapped_label("Figures of the chosen expert")
+        self._tier_legend = wrapped_label("Legend of the residency map")
+        self._marks_legend = wrapped_label("Legend of the marks on the heat map")
+        self._skew = wrapped_label("How evenly picks are spread over experts")
+        self._reading = wrapped_label("Figures of the chosen expert")
         self._build_layout()
         for one, other in ((self._heat, self._place), (self._place, self._heat)):
             one.cell_pointed.connect(self._read_cell)
@@ -99,9 +103,9 @@ class ExpertView(NoticePage):
         """Show the store's newest sample, or a sentence why there is none."""
         self.show_notice(missing_figures(store))
         if store.model is not self._model:
-            self._cell = None
-        self._model = store.model
-        self._history = copy.copy(store.experts)
+            self._cell, self._model = None, store.model
+            self._apply_theme()
+        self._history = store.experts.snapshot() if store.experts else None
         self._paint_maps()
 
     def _paint_maps(self) -> None:
@@ -114,15 +118,17 @@ class ExpertView(NoticePage):
         self._order = heat_order(uses) if is_by_heat else id_order(uses.shape)
         hottest = float(uses.max(initial=0))
         colours, tiers = colour_indices(uses, hottest), history.sample.tiers
+        places = place_indices(tiers, history.moves)
         if is_by_heat:
             colours = np.take_along_axis(colours, self._order, axis=1)
             tiers = np.take_along_axis(tiers, self._order, axis=1)
+            places = np.take_along_axis(places, self._order, axis=1)
         layers = history.sample.moe_layers
         self._half_counts = half_counts(uses)
         self._heat.draw(colours, layers)
         self._heat.marks.mark_tiers(tiers)
         self._heat.marks.mark_half(self._half_counts if is_by_heat else None)
-        self._place.draw(tiers, layers)
+        self._place.draw(places, layers)
         self._skew.setText(skew_words(self._half_counts, uses.shape[1]))
         for expert_map in (self._heat, self._place):
             expert_map.set_column_title("Place by uses, most used first" if is_by_heat else "Expert id")
@@ -165,12 +171,13 @@ class ExpertView(NoticePage):
             self._apply_theme()
 
     def _apply_theme(self) -> None:
-        colours = plot_colours(self.palette()).tiers
-        table = np.zeros((COLOUR_STEPS, 3), np.uint8)
-        table[: len(colours)] = [pg.mkColor(colour).getRgb()[:3] for colour in colours]
-        self._place.set_colours(table)
+        colours = plot_colours(self.palette())
+        self._place.set_colours(place_table(colours))
         self._marks_legend.setText(_marks_html())
-        self._tier_legend.setText(swatches_html(list(zip(colours, TIER_WORDS.values(), strict=True))))
+        tiers = tiers_of(self._model)[::-1] if self._model else tuple(Tier)
+        entries = [(colours.tiers[tier], TIER_WORDS[tier]) for tier in tiers]
+        moves = [(c, MOVE_WORDS[move]) for move, c in zip(MOVES, colours.moves, strict=True)]
+        self._tier_legend.setText(f"{swatches_html(entries)}<br>Fading for 2 s: {swatches_html(moves)}")
 
 
 def _marks_html() -> str:
@@ -185,10 +192,3 @@ def _marks_html() -> str:
         + words.replace(" ", "&nbsp;")
         for sign, colour, words in marks
     )
-
-
-def _wrapped_label(name: str) -> QLabel:
-    label = QLabel()
-    label.setWordWrap(True)
-    label.setAccessibleName(name)
-    return label

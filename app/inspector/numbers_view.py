@@ -13,6 +13,7 @@ from app.inspector.figures import (
     rate_text,
     speed_text,
 )
+from app.inspector.memory_figures import kv_bytes_per_token
 from app.inspector.verdict import WINDOW_SECONDS
 from app.telemetry_store import TelemetryStore
 from app.window_totals import WindowTotals, hit_share, speed_per_second
@@ -154,11 +155,6 @@ def memory_rows(model: ModelInfo | None, window: WindowTotals | None) -> list[tu
 def bytes_per_token(model: ModelInfo) -> int:
     """Dense weights and the chosen experts of every MoE layer; all counted as the largest of them."""
     return model.dense_bytes + len(model.moe_layers) * model.top_k * model.expert_bytes
-
-
-def kv_bytes_per_token(model: ModelInfo) -> int:
-    """Keys and values of one token."""
-    return model.kv_bytes // model.context_tokens if model.context_tokens else 0
 
 
 def _filled_words(model: ModelInfo, used_tokens: int) -> str:

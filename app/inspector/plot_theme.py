@@ -11,12 +11,18 @@ from PySide6.QtGui import QFont, QPalette
 
 @dataclass(frozen=True, slots=True)
 class PlotColours:
-    """Named colours as #rrggbb for one brightness of the window."""
+    """Named colours as #rrggbb for one brightness of the window.
+
+    `tiers`: by value of Tier. `moves`: loaded, promoted, demoted, evicted. `phases`: as PHASE_WORDS.
+    """
 
     prefill: str
     decode: str
     disk: str
     wait: str
+    link: str
+    compute: str
+    moves: tuple[str, ...]
     tiers: tuple[str, ...]
     phases: tuple[str, ...]
 
@@ -26,16 +32,22 @@ _LIGHT = PlotColours(
     decode="#d55e00",
     disk="#007a5a",
     wait="#a8387f",
+    link="#b07800",
+    compute="#0072b2",
+    moves=("#00a86b", "#f0e442", "#7f7f00", "#000000"),
     tiers=("#d0d0d0", "#e69f00", "#0072b2", "#d55e00", "#a8387f"),
-    phases=("#8c8c8c", "#0072b2", "#56b4e9", "#e69f00", "#c4b000", "#009e73", "#d55e00"),
+    phases=("#8c8c8c", "#0072b2", "#56b4e9", "#e69f00", "#c4b000", "#009e73", "#d55e00", "#a8387f"),
 )
 _DARK = PlotColours(
     prefill="#56b4e9",
     decode="#f0a03c",
     disk="#2fc79a",
     wait="#e58cc0",
+    link="#e6c200",
+    compute="#56b4e9",
+    moves=("#2fd996", "#fff35c", "#b5a800", "#ffffff"),
     tiers=("#4a4a4a", "#e69f00", "#56b4e9", "#f07f3c", "#f0a6d2"),
-    phases=("#9a9a9a", "#3a94d0", "#8fd0f5", "#e69f00", "#f0e442", "#1fb58a", "#f07f3c"),
+    phases=("#9a9a9a", "#3a94d0", "#8fd0f5", "#e69f00", "#f0e442", "#1fb58a", "#f07f3c", "#e58cc0"),
 )
 
 

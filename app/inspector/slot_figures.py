@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,6 +10,8 @@ from numpy.typing import NDArray
 
 from engine.events import ExpertsSampled, ModelInfo, SlotClassInfo
 from engine.placement.tier import Tier
+
+MEMORY_TIERS = (Tier.VRAM, Tier.HOT, Tier.HOST_POOL, Tier.HOST_WINDOW)  # the quickest first
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,38 +27,40 @@ class TierFigures:
 
 @dataclass(frozen=True, slots=True)
 class LayerFigures:
-    """Experts in each tier per layer, shape (moe layers,); `pool_slots` belong to the layer for good."""
+    """Experts per layer, shape (moe layers,), in each of MEMORY_TIERS.
+
+    `pool_slots` belong to the layer for good, `hot_slots` of them are its hot zone.
+    """
 
     layers: tuple[int, ...]
-    vram: NDArray[np.int64]
-    pool: NDArray[np.int64]
-    window: NDArray[np.int64]
+    experts: Mapping[Tier, NDArray[np.int64]]
     pool_slots: NDArray[np.int64]
+    hot_slots: NDArray[np.int64]
 
 
 def layer_figures(model: ModelInfo, sample: ExpertsSampled) -> LayerFigures:
     """Count tiers per layer of `sample`."""
     classes = _class_of_layer(model)
+    planned = [classes.get(layer) for layer in sample.moe_layers]
     return LayerFigures(
         sample.moe_layers,
-        _count(sample, Tier.VRAM),
-        _count(sample, Tier.HOST_POOL),
-        _count(sample, Tier.HOST_WINDOW),
-        np.array([_pool_slots(classes.get(layer)) for layer in sample.moe_layers], np.int64),
+        {tier: _count(sample, tier) for tier in MEMORY_TIERS},
+        np.array([each.pool_per_layer if each else 0 for each in planned], np.int64),
+        np.array([each.hot_per_layer if each else 0 for each in planned], np.int64),
     )
 
 
 def tier_figures(model: ModelInfo, sample: ExpertsSampled) -> tuple[TierFigures, ...]:
-    """One row per tier, fastest first; bytes of a resident expert are its slot's."""
-    pool_slots, pool_bytes = _planned_pool(model)
-    window_bytes = sum(c.window_slots * c.slot_bytes for c in model.slot_classes)
-    planned: dict[Tier, tuple[int | None, int | None]] = {
-        Tier.VRAM: (None, None),
-        Tier.HOST_POOL: (pool_slots, pool_bytes),
-        Tier.HOST_WINDOW: (sum(c.window_slots for c in model.slot_classes), window_bytes),
-        Tier.DISK: (None, None),
-    }
-    return tuple(_tier_row(model, sample, tier, *planned[tier]) for tier in planned)
+    """One row per tier of this model, quickest first; bytes of a resident expert are its slot's."""
+    return tuple(_tier_row(model, sample, tier) for tier in tiers_of(model))
+
+
+def tiers_of(model: ModelInfo) -> tuple[Tier, ...]:
+    """Where experts of this model can be, quickest first."""
+    has_vram = any(each.device_slots for each in model.slot_classes)
+    has_hot = any(each.hot_per_layer and not each.device_slots for each in model.slot_classes)
+    left_out = {Tier.VRAM: not has_vram, Tier.HOT: not has_hot}
+    return tuple(tier for tier in (*MEMORY_TIERS, Tier.DISK) if not left_out.get(tier, False))
 
 
 def resident_share(sample: ExpertsSampled) -> float | None:
@@ -65,12 +70,38 @@ def resident_share(sample: ExpertsSampled) -> float | None:
     return float(np.count_nonzero(sample.tiers != Tier.DISK)) / sample.tiers.size
 
 
-def _tier_row(
-    model: ModelInfo, sample: ExpertsSampled, tier: Tier, slots: int | None, slots_bytes: int | None
-) -> TierFigures:
-    counts = _count(sample, tier)
-    used_bytes = int((counts * _bytes_per_layer(model, sample, tier)).sum())
-    return TierFigures(tier, int(counts.sum()), used_bytes, slots, slots_bytes)
+def used_slot_bytes(model: ModelInfo, sample: ExpertsSampled, tiers: tuple[Tier, ...]) -> int:
+    """Bytes of the slots in these tiers that hold an expert now."""
+    return sum(_used_bytes(model, sample, tier) for tier in tiers)
+
+
+def planned_slots(slot_class: SlotClassInfo, tier: Tier) -> int:
+    """Slots of a class in one tier, over all its layers; 0 for the disk."""
+    layers, hot = len(slot_class.layers), slot_class.hot_per_layer
+    return {
+        Tier.VRAM: slot_class.device_slots,
+        Tier.HOT: 0 if slot_class.device_slots else hot * layers,
+        Tier.HOST_POOL: (slot_class.pool_per_layer - hot) * layers,
+        Tier.HOST_WINDOW: slot_class.window_slots,
+        Tier.DISK: 0,
+    }[tier]
+
+
+def _tier_row(model: ModelInfo, sample: ExpertsSampled, tier: Tier) -> TierFigures:
+    slots = [planned_slots(each, tier) for each in model.slot_classes]
+    size = sum(n * each.slot_bytes for n, each in zip(slots, model.slot_classes, strict=True))
+    is_planned = tier is not Tier.DISK
+    return TierFigures(
+        tier,
+        int(_count(sample, tier).sum()),
+        _used_bytes(model, sample, tier),
+        sum(slots) if is_planned else None,
+        size if is_planned else None,
+    )
+
+
+def _used_bytes(model: ModelInfo, sample: ExpertsSampled, tier: Tier) -> int:
+    return int((_count(sample, tier) * _bytes_per_layer(model, sample, tier)).sum())
 
 
 def _bytes_per_layer(model: ModelInfo, sample: ExpertsSampled, tier: Tier) -> NDArray[np.int64]:
@@ -81,17 +112,8 @@ def _bytes_per_layer(model: ModelInfo, sample: ExpertsSampled, tier: Tier) -> ND
     return np.array(sizes, np.int64)
 
 
-def _planned_pool(model: ModelInfo) -> tuple[int, int]:
-    slots = [c.pool_per_layer * len(c.layers) for c in model.slot_classes]
-    return sum(slots), sum(n * c.slot_bytes for n, c in zip(slots, model.slot_classes, strict=True))
-
-
 def _class_of_layer(model: ModelInfo) -> dict[int, SlotClassInfo]:
     return {layer: slot_class for slot_class in model.slot_classes for layer in slot_class.layers}
-
-
-def _pool_slots(slot_class: SlotClassInfo | None) -> int:
-    return slot_class.pool_per_layer if slot_class else 0
 
 
 def _count(sample: ExpertsSampled, tier: Tier) -> NDArray[np.int64]:

@@ -1,44 +1,54 @@
-"""How full the slots of each layer and tier are, and how often they help."""
+"""How full the slots of each layer and tier are, what moves between them, and how often they help."""
 
 from __future__ import annotations
 
 from PySide6.QtCore import QEvent
-from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from app.counter_rates import WindowTotals, hit_share
-from app.inspector.display_words import TIER_WORDS
+from app.expert_moves import MOVES
+from app.inspector.display_words import MOVE_WORDS, TIER_WORDS
 from app.inspector.expert_words import missing_figures
 from app.inspector.figure_table import FigureTable
-from app.inspector.figures import UNKNOWN, count_text, part_text, percent_text, seconds_text
-from app.inspector.layer_bars import STACK, LayerBars
+from app.inspector.layer_bars import LayerBars
+from app.inspector.memory_figures import memory_lines
+from app.inspector.move_bars import MoveBars
 from app.inspector.notice_page import NoticePage
 from app.inspector.plot_theme import plot_colours, swatches_html
-from app.inspector.slot_figures import TierFigures, layer_figures, tier_figures
+from app.inspector.slot_figures import layer_figures, tier_figures, tiers_of
+from app.inspector.slot_words import hits_words, moves_words, tier_texts
 from app.inspector.verdict import WINDOW_SECONDS
 from app.inspector.warm_up_panel import WarmUpPanel
+from app.inspector.wrapped_label import wrapped_label
 from app.telemetry_store import TelemetryStore
-from engine.config import format_size
-from engine.events import Counters
+from engine.events import ModelInfo
+from engine.placement.tier import Tier
+
+_PLACES = ("Where", "Experts", "Slots", "Bytes", "Asked for")
 
 
 class SlotsView(NoticePage):
-    """Stacked bars per layer, totals per tier, hit rate and evictions."""
+    """Stacked bars and moves per layer, totals per tier, hit rate and evictions, the budget, the warm-up."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._bars = LayerBars()
-        self._legend = QLabel()
-        self._legend.setWordWrap(True)
-        self._table = FigureTable("Slots per tier", ("Where", "Experts", "Slots", "Bytes"))
-        self._hits = QLabel()
-        self._hits.setWordWrap(True)
-        self._hits.setAccessibleName("Hit rate and evictions")
+        self._model: ModelInfo | None = None
+        self._bars, self._move_bars = LayerBars(), MoveBars()
+        self._legend = wrapped_label("Legend of the slots")
+        self._moves_legend = wrapped_label("Legend of the moves")
+        self._moves = wrapped_label("Moves of experts")
+        self._table = FigureTable("Slots per tier", _PLACES)
+        self._hits = wrapped_label("Hit rate and evictions")
+        self._memory = FigureTable("Memory budget", ("Memory", "Planned", "In use"))
         self.warm_up, self.is_live = WarmUpPanel(), True
         layout = QVBoxLayout(self.content)
-        layout.addWidget(self._bars, 1)
+        layout.addWidget(self._bars, 2)
         layout.addWidget(self._legend)
         layout.addWidget(self._table)
         layout.addWidget(self._hits)
+        layout.addWidget(self._move_bars, 1)
+        layout.addWidget(self._moves_legend)
+        layout.addWidget(self._moves)
+        layout.addWidget(self._memory)
         layout.addWidget(self.warm_up)
         self._apply_theme()
 
@@ -47,19 +57,38 @@ class SlotsView(NoticePage):
         return self._table.rows
 
     @property
+    def memory_rows(self) -> tuple[tuple[str, ...], ...]:
+        return self._memory.rows
+
+    @property
     def hits_text(self) -> str:
         return self._hits.text()
+
+    @property
+    def moves_text(self) -> str:
+        return self._moves.text()
+
+    @property
+    def legend_text(self) -> str:
+        return self._legend.text()
 
     def draw(self, store: TelemetryStore) -> None:
         """Show the newest sample of tiers and counters."""
         self.show_notice(missing_figures(store))
         if self.notice or store.model is None or store.experts is None:
             return
-        sample = store.experts.sample
+        if store.model is not self._model:
+            self._model = store.model
+            self._apply_theme()
+        sample, window = store.experts.sample, store.rates.window(WINDOW_SECONDS)
         self._bars.draw(layer_figures(store.model, sample))
-        self._table.show_rows([_tier_texts(row) for row in tier_figures(store.model, sample)])
+        self._table.show_rows([tier_texts(row, window) for row in tier_figures(store.model, sample)])
+        self._hits.setText(hits_words(store.counters, window))
+        moved = store.experts.moves.counts()
+        self._move_bars.draw(moved, sample.moe_layers)
+        self._moves.setText(moves_words(moved, store.counters))
+        self._memory.show_rows(memory_lines(store.model, sample, store.context_used_tokens))
         self.warm_up.draw(store, self.is_live)
-        self._hits.setText(hits_words(store.counters, store.rates.window(WINDOW_SECONDS)))
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
@@ -67,28 +96,13 @@ class SlotsView(NoticePage):
             self._apply_theme()
 
     def _apply_theme(self) -> None:
-        palette = self.palette()
-        colours = plot_colours(palette).tiers
-        entries = [(colours[tier], TIER_WORDS[tier]) for tier in STACK]
-        line = swatches_html([(palette.text().color().name(), "slots of the layer’s pool")], sign="━")
-        self._legend.setText(f"{swatches_html(entries)}&nbsp;&nbsp; {line}")
-
-
-def hits_words(counters: Counters | None, window: WindowTotals | None) -> str:
-    """Hit rate and evictions, lately and since the load."""
-    total = hit_share(counters.expert_requests, counters.expert_misses) if counters else None
-    if window is None:
-        return f"Hit rate since the load: {percent_text(total)}. Lately: {UNKNOWN}."
-    lately = f"last {seconds_text(window.span_ns)}"
-    return (
-        f"Hit rate: {percent_text(window.hit_share)} in the {lately}, {percent_text(total)} since the load. "
-        f"Evictions: {window.evictions_per_second:,.1f}/s in the {lately}, "
-        f"{count_text(counters.evictions if counters else None)} since the load."
-    )
-
-
-def _tier_texts(row: TierFigures) -> tuple[str, str, str, str]:
-    if row.slots is None or row.slots_bytes is None:
-        return TIER_WORDS[row.tier], count_text(row.experts), "", format_size(row.used_bytes)
-    size = part_text(row.used_bytes, row.slots_bytes)
-    return TIER_WORDS[row.tier], count_text(row.experts), count_text(row.slots), size
+        colours, text = plot_colours(self.palette()), self.palette().text().color().name()
+        tiers = tiers_of(self._model) if self._model else ()
+        entries = [(colours.tiers[tier], TIER_WORDS[tier]) for tier in tiers if tier is not Tier.DISK]
+        lines = swatches_html([(text, "slots of the layer’s pool")], sign="━")
+        if self._model and any(each.hot_per_layer for each in self._model.slot_classes):
+            lines += "&nbsp;&nbsp; " + swatches_html([(text, "of them the hot zone")], sign="┅")
+        self._legend.setText(f"{swatches_html(entries)}&nbsp;&nbsp; {lines}")
+        self._moves_legend.setText(
+            swatches_html([(c, MOVE_WORDS[m]) for m, c in zip(MOVES, colours.moves, strict=True)])
+        )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from itertools import pairwise
 
 import numpy as np
@@ -21,6 +22,8 @@ from app.inspector.ttft_view import TtftView
 from app.telemetry_store import TelemetryStore
 from engine.events import Counters, CountersSampled, GenerationStarted, TextDelta, TtftPhases
 from tests.support.telemetry_events import (
+    SECOND_NS,
+    SLOT_BYTES,
     answer_event,
     counters_event,
     experts_event,
@@ -150,15 +153,82 @@ def test_slots_against_the_plan(qtbot: QtBot) -> None:
     view.draw(store)
     # one slot of 1,004,096 bytes in use; 3 layers x 2 pool slots, 4 window slots
     assert view.table_rows == (
-        ("VRAM", "0", "", "0 B"),
-        ("RAM pool", "1", "6", "981 KiB of 5.75 MiB"),
-        ("RAM window", "0", "4", "0 B of 3.83 MiB"),
-        ("on disk only", "23", "", "21.9 MiB"),
+        ("RAM pool", "1", "6", "981 KiB of 5.75 MiB", "n/a"),
+        ("RAM window", "0", "4", "0 B of 3.83 MiB", "n/a"),
+        ("on disk only", "23", "", "21.9 MiB", "n/a"),
     )
     assert view.hits_text == (
         "Hit rate: 90 % in the last 2 s, 77 % since the load. "
         "Evictions: 3.5/s in the last 2 s, 17 since the load."
     )
+
+
+def test_requests_by_tier_moves_and_the_budget(qtbot: QtBot) -> None:
+    view = SlotsView()
+    qtbot.addWidget(view)
+    shared = dataclasses.replace(model_info().slot_classes[0], hot_per_layer=1)
+    info = dataclasses.replace(
+        model_info(), slot_classes=(shared,), used_bytes=250_000_000, locked_bytes=3 * SLOT_BYTES
+    )
+    store, before, after = TelemetryStore(), np.zeros((3, 8), np.uint8), np.zeros((3, 8), np.uint8)
+    before[:, :2], after[:, 1:3], after[0, 1] = 2, 2, 3  # one gone, one come in each layer, one risen
+    store.apply(
+        [
+            *load_events(info),
+            counters_event(1),
+            experts_event(1, [[0] * 8] * 3, tiers=before.tolist()),
+            CountersSampled(
+                t_ns=2 * SECOND_NS,
+                counters=Counters(
+                    evictions=9, expert_misses=10, expert_streamed=2,
+                    requests_by_tier={"disk": 10, "host_pool": 25, "hot": 5},
+                ),
+            ),
+            experts_event(2, [[0] * 8] * 3, tiers=after.tolist()),
+        ]
+    )  # fmt: skip
+    view.draw(store)
+    assert view.table_rows == (
+        ("hot zone in RAM", "1", "3", "981 KiB of 2.87 MiB", "12 %"),
+        ("RAM pool", "5", "3", "4.79 of 2.87 MiB", "62 %"),
+        ("RAM window", "0", "4", "0 B of 3.83 MiB", "0 %"),
+        ("on disk only", "18", "", "17.2 MiB", "25 %"),
+    )
+    assert view.moves_text.startswith(
+        "Seen in the last 2 s: 3 loaded from disk, 1 into the hot zone, 0 out of the hot zone, 3 evicted."
+    )
+    assert view.moves_text.endswith("Exact, since the load: 12 read for answers, 9 evicted.")
+    assert "of them the hot zone" in view.legend_text.replace("&nbsp;", " ")
+    assert "VRAM" not in view.legend_text
+    # slots 10 x 1,004,096; dense 10^8, context and compute 10^7 each, of a budget of 10^9
+    assert view.memory_rows == (
+        ("expert slots", "9.58 MiB", "5.75 MiB"),
+        ("dense weights", "95.4 MiB", ""),
+        ("context (KV cache)", "9.54 MiB", "0 B"),
+        ("compute buffers", "9.54 MiB", ""),
+        ("together", "124 MiB", ""),
+        ("whole process after the load", "", "238 MiB"),
+        ("of the budget of 954 MiB", "13 %", "25 %"),
+        ("locked in RAM", "", "2.87 MiB"),
+    )
+
+
+def test_what_moved_glows_on_the_residency_map(qtbot: QtBot) -> None:
+    view = ExpertView()
+    qtbot.addWidget(view)
+    store = TelemetryStore()
+    store.apply(load_events(model_info((3,), 4)))
+    for t_seconds, tiers in ((1, [2, 0, 3, 0]), (2, [0, 2, 3, 0])):
+        store.apply([experts_event(t_seconds, [[0] * 4], tiers=[tiers])])
+    view.draw(store)
+    place = maps_of(view)[1]
+    fresh = place.indices[0].tolist()
+    assert fresh[2:] == [3, 0]  # what stays has its tier's own colour
+    assert min(fresh[:2]) > 4
+    assert fresh[0] != fresh[1]
+    store.apply([experts_event(5, [[0] * 4], tiers=[[0, 2, 3, 0]])])
+    view.draw(store)
+    assert place.indices[0].tolist() == [0, 2, 3, 0]
 
 
 def test_time_figures(qtbot: QtBot) -> None:
@@ -212,6 +282,7 @@ def test_phases_of_answers_side_by_side_add_up(qtbot: QtBot) -> None:
         ("prefill", "2,000 ms", "0 ms", "+2,000 ms"),
         ("of it waiting for disk", "1,500 ms", "0 ms", "+1,500 ms"),
         ("first decode", "96 ms", "0 ms", "+96 ms"),
+        ("first paint", "n/a", "n/a", "n/a"),
         ("time to first token", "3,300 ms", "1,000 ms", "+2,300 ms"),
     )
     assert view.sentence.startswith("Against answer #1, load grew first: 0 ms to 1,204 ms.")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-
 import pytest
 
 from app.expert_history import HALF_LIFE_SECONDS, ExpertHistory, HeatWindow, Phase
@@ -41,7 +39,7 @@ def test_decaying_uses_halve_in_one_half_life() -> None:
 
 def test_a_copy_is_a_snapshot() -> None:
     history = ExpertHistory(experts_event(0, [[8, 0]]))
-    snapshot = copy.copy(history)
+    snapshot = history.snapshot()
     history.add(experts_event(1, [[9, 9]]))
     assert snapshot.uses(Phase.BOTH, HeatWindow.DECAYING).tolist() == [[8, 0]]
     assert snapshot.uses(Phase.BOTH, HeatWindow.SESSION).tolist() == [[8, 0]]
