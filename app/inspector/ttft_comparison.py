@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from app.inspector.display_words import PHASE_WORDS, phase_values_ns
-from app.inspector.figures import count_text, milliseconds_text
+from app.inspector.display_words import PHASE_WORDS
+from app.inspector.figures import UNKNOWN, count_text, milliseconds_text
 from app.telemetry_store import AnswerTiming
 from engine.events import TtftPhases
 
 GROWN_SHARE = 0.2
 GROWN_NS = 50_000_000
+# nobody saw the first text of an answer that came while its conversation was not on the screen
+_MAY_BE_UNKNOWN = ("first_paint_ns",)
 
 _ADVICE = {
     "queue_ns": "let the work before it end, or stop it, before you send.",
@@ -18,9 +20,13 @@ _ADVICE = {
     "warm_up_ns": "warm up while you write instead of after Enter.",
     "template_ns": "a shorter conversation: the whole of it is written and tokenised each time.",
     "first_decode_ns": "more slots, so that the experts the first token needs are in memory already.",
+    "first_paint_ns": "a smaller window or a shorter conversation: the text was there, showing it took long.",
 }
 _PREFILL_DISK = (
     "more slots, or a warm-up before the first prompt: most of the growth is waiting for the disk."
+)
+_PREFILL_TRANSFER = (
+    "more device memory for the hot zone: most of the growth is waiting for copies over the link."
 )
 _PREFILL_TOKENS = (
     "a shorter prompt, or going on with a conversation whose beginning is in the context already."
@@ -61,23 +67,30 @@ def answer_title(answer: AnswerTiming) -> str:
 def phase_rows(now: AnswerTiming, before: AnswerTiming | None) -> list[tuple[str, str, str, str]]:
     """(phase, this answer, the other one, change); the phases add up to the total in the last row."""
     rows: list[tuple[str, str, str, str]] = []
-    earlier = phase_values_ns(before.ttft) if before else [None] * len(PHASE_WORDS)
-    for words, value, other in zip(PHASE_WORDS.values(), phase_values_ns(now.ttft), earlier, strict=True):
-        rows.append(_row(words, value, other))
-        if words == "prefill":
-            wait = before.ttft.prefill_disk_wait_ns if before else None
-            rows.append(_row("of it waiting for disk", now.ttft.prefill_disk_wait_ns, wait))
-    rows.append(_row("time to first token", now.ttft.total_ns, before.ttft.total_ns if before else None))
+    other = before.ttft if before else None
+    for name, words in PHASE_WORDS.items():
+        rows.append(_row(words, now.ttft, other, name))
+        if name == "prefill_ns":
+            rows.append(_row("of it waiting for disk", now.ttft, other, "prefill_disk_wait_ns"))
+            if any(each and each.prefill_transfer_wait_ns for each in (now.ttft, other)):
+                rows.append(_row("of it waiting for the link", now.ttft, other, "prefill_transfer_wait_ns"))
+    rows.append(_row("time to first token", now.ttft, other, "total_ns"))
     return rows
 
 
-def _row(words: str, now_ns: int, before_ns: int | None) -> tuple[str, str, str, str]:
+def _row(words: str, now: TtftPhases, before: TtftPhases | None, name: str) -> tuple[str, str, str, str]:
+    now_ns, before_ns = getattr(now, name), getattr(before, name) if before else None
     if before_ns is None:
-        return words, milliseconds_text(now_ns), "", ""
+        return words, _duration(name, now_ns), "", ""
+    is_known = name not in _MAY_BE_UNKNOWN or (now_ns and before_ns)
     change_ns = now_ns - before_ns
     sign = "+" if change_ns > 0 else "−" if change_ns < 0 else ""
-    change = f"{sign}{milliseconds_text(abs(change_ns))}"
-    return words, milliseconds_text(now_ns), milliseconds_text(before_ns), change
+    change = f"{sign}{milliseconds_text(abs(change_ns))}" if is_known else UNKNOWN
+    return words, _duration(name, now_ns), _duration(name, before_ns), change
+
+
+def _duration(name: str, length_ns: int) -> str:
+    return UNKNOWN if name in _MAY_BE_UNKNOWN and not length_ns else milliseconds_text(length_ns)
 
 
 def _occasion(before: AnswerTiming, now: AnswerTiming) -> str:
@@ -89,6 +102,9 @@ def _occasion(before: AnswerTiming, now: AnswerTiming) -> str:
 def _advice(grown: str, before: AnswerTiming, now: AnswerTiming) -> str:
     if grown != "prefill_ns":
         return _ADVICE[grown]
-    waited_ns = now.ttft.prefill_disk_wait_ns - before.ttft.prefill_disk_wait_ns
-    is_disk = waited_ns * 2 > now.ttft.prefill_ns - before.ttft.prefill_ns
-    return _PREFILL_DISK if is_disk else _PREFILL_TOKENS
+    grown_ns = now.ttft.prefill_ns - before.ttft.prefill_ns
+    if (now.ttft.prefill_disk_wait_ns - before.ttft.prefill_disk_wait_ns) * 2 > grown_ns:
+        return _PREFILL_DISK
+    if (now.ttft.prefill_transfer_wait_ns - before.ttft.prefill_transfer_wait_ns) * 2 > grown_ns:
+        return _PREFILL_TRANSFER
+    return _PREFILL_TOKENS

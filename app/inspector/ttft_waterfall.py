@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QBrush, QColor
 from PySide6.QtWidgets import QWidget
 
-from app.inspector.display_words import PHASE_WORDS, phase_values_ns
+from app.inspector.display_words import PHASE_WORDS, phase_values_ns, prefill_waits_ns
 from app.inspector.plot_frame import PlotFrame
 from app.inspector.plot_theme import PlotColours, apply_axes_theme
 from engine.events import TtftPhases
@@ -23,8 +23,8 @@ class TtftWaterfall(PlotFrame):
         self._plot = pg.PlotWidget()
         super().__init__(self._plot, 12, parent)
         self._plot.setAccessibleName("Phases of one answer, one after the other")
-        self._now, self._before, self._hatch = (
-            pg.BarGraphItem(x0=[], y=[], width=[], height=0.5) for _ in range(3)
+        self._now, self._before, self._hatch, self._cross = (
+            pg.BarGraphItem(x0=[], y=[], width=[], height=0.5) for _ in range(4)
         )
         item = self._plot.getPlotItem()
         item.setMenuEnabled(False)
@@ -34,7 +34,7 @@ class TtftWaterfall(PlotFrame):
         item.getViewBox().invertY(True)
         item.getAxis("left").setTicks([list(enumerate(PHASE_WORDS.values()))])
         item.setYRange(-0.6, len(PHASE_WORDS) - 0.4, padding=0)
-        for bars in (self._now, self._before, self._hatch):
+        for bars in (self._now, self._before, self._hatch, self._cross):
             item.addItem(bars)
         self.update_theme()
 
@@ -43,10 +43,10 @@ class TtftWaterfall(PlotFrame):
         starts, widths = waterfall_seconds(now)
         places = np.arange(len(PHASE_WORDS), dtype=np.float64)
         self._now.setOpts(x0=starts, width=widths, y=places - 0.1, height=0.5)
-        wait_seconds = min(now.prefill_disk_wait_ns / 1e9, float(widths[_PREFILL_PLACE]))
-        self._hatch.setOpts(
-            x0=starts[[_PREFILL_PLACE]], width=[wait_seconds], y=[_PREFILL_PLACE - 0.1], height=0.5
-        )
+        begin, place = float(starts[_PREFILL_PLACE]), _PREFILL_PLACE - 0.1
+        for bars, wait_ns in zip((self._hatch, self._cross), prefill_waits_ns(now), strict=True):
+            bars.setOpts(x0=[begin], width=[wait_ns / 1e9], y=[place], height=0.5)
+            begin += wait_ns / 1e9
         total_ns = max(now.total_ns, before.total_ns if before else 0)
         self._before.setOpts(x0=[], width=[], y=[], height=0.15)
         if before is not None:
@@ -59,6 +59,7 @@ class TtftWaterfall(PlotFrame):
         self._now.setOpts(brushes=[QColor(colour) for colour in colours.phases], pen=None)
         self._before.setOpts(brush=self.palette().placeholderText().color(), pen=None)
         self._hatch.setOpts(brush=QBrush(QColor("black"), Qt.BrushStyle.BDiagPattern), pen=None)
+        self._cross.setOpts(brush=QBrush(QColor("black"), Qt.BrushStyle.DiagCrossPattern), pen=None)
 
 
 def waterfall_seconds(ttft: TtftPhases) -> tuple[np.ndarray, np.ndarray]:

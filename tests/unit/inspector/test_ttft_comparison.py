@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.inspector.ttft_comparison import answer_title, comparison_words, first_grown
+from app.inspector.ttft_comparison import answer_title, comparison_words, first_grown, phase_rows
 from app.telemetry_store import AnswerTiming
 from engine.events import FinishReason, TtftPhases, Usage
 
@@ -47,6 +47,23 @@ def test_prefill_grew_by_the_disk_or_by_tokens(wait_ms: int, advice: str) -> Non
     before = answer(1, TtftPhases(prefill_ns=500 * MS))
     now = answer(2, TtftPhases(prefill_ns=1500 * MS, prefill_disk_wait_ns=wait_ms * MS))
     assert f"Would help: {advice}" in comparison_words(before, now)
+
+
+def test_prefill_grew_by_copies_to_a_device() -> None:
+    before = answer(1, TtftPhases(prefill_ns=500 * MS))
+    now = answer(2, TtftPhases(prefill_ns=1500 * MS, prefill_transfer_wait_ns=501 * MS))
+    assert "Would help: more device memory" in comparison_words(before, now)
+    rows = {row[0]: row[1:] for row in phase_rows(now, before)}
+    assert rows["of it waiting for the link"] == ("501 ms", "0 ms", "+501 ms")
+    assert "of it waiting for the link" not in {row[0] for row in phase_rows(before, None)}
+
+
+def test_a_first_paint_nobody_saw_is_unknown_and_phases_add_up() -> None:
+    seen = answer(1, TtftPhases(prefill_ns=500 * MS, first_decode_ns=20 * MS, first_paint_ns=30 * MS))
+    unseen = answer(2, TtftPhases(prefill_ns=500 * MS, first_decode_ns=20 * MS))
+    rows = {row[0]: row[1:] for row in phase_rows(seen, unseen)}
+    assert rows["first paint"] == ("30 ms", "n/a", "n/a")
+    assert rows["time to first token"] == ("550 ms", "520 ms", "+30 ms")
 
 
 def test_a_title_tells_new_from_cached_tokens() -> None:
