@@ -154,6 +154,7 @@ class MainWindow(QMainWindow):
         self.models.stopped.connect(lambda: self.notice.show_notice("Loading was stopped."))
         self.chat.opened.connect(self._show_chat)
         self.chat.view.changed.connect(self._show_header)
+        self.chat.answering.painted.connect(self.telemetry.note_first_paint)
         self.chat.view.sending.begun.connect(self.dialogs.begin)
         self.chat.view.pending_levels = self.dialogs.pending.levels
         self.chat.deleted.connect(self._conversation_deleted)
@@ -182,7 +183,8 @@ class MainWindow(QMainWindow):
             apply(events)
 
     def _consumers(self) -> tuple[Callable[[list[Event]], None], ...]:
-        parts = self.telemetry, self.recordings, self.models, self.chat, self.warm_ups
+        # recordings last: they also keep when the chat showed an answer's first text
+        parts = self.telemetry, self.models, self.chat, self.warm_ups, self.recordings
         return tuple(part.apply for part in parts)
 
     def _model_loaded(self, info: ModelInfo) -> None:

@@ -17,7 +17,7 @@ from app.inspector.inspector_dock import InspectorDock
 from app.playback import Playback
 from app.telemetry_store import TelemetryStore
 from engine.errors import TraceFileError
-from engine.events import CountersSampled, Event, ModelLoaded, StateChanged
+from engine.events import CountersSampled, Event, GenerationFinished, ModelLoaded, StateChanged
 from engine.telemetry.trace_file import SUFFIX, TraceWriter
 
 _RECORDINGS = f"Recordings (*{SUFFIX})"
@@ -102,7 +102,14 @@ class RecordingFiles(QObject):
 
     def _write(self, events: Sequence[Event]) -> None:
         if self._writer is not None:
-            self._writer.write(events)
+            self._writer.write([self._with_first_paint(event) for event in events])
+
+    def _with_first_paint(self, event: Event) -> Event:
+        """What the engine can't know; the window has shown the first text before the answer's end is here."""
+        if not isinstance(event, GenerationFinished):
+            return event
+        ttft = self._live.with_first_paint(event.request_id, event.ttft)
+        return dataclasses.replace(event, ttft=ttft)
 
     def stop(self) -> None:
         """End the recording, if there is one."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from app.counter_rates import CounterRates
 from app.expert_history import ExpertHistory
@@ -41,6 +41,7 @@ class AnswerTiming:
     """Figures of one finished answer; `number` counts answers from 1.
 
     Prefill began at `prompt_ready_ns` of the engine's clock, 0 if the answer never began.
+    `ttft.first_paint_ns` is 0 as long as no window has said that it showed the first text.
     """
 
     number: int
@@ -50,6 +51,7 @@ class AnswerTiming:
     ttft: TtftPhases
     prompt_ready_ns: int = 0
     finished_ns: int = 0
+    request_id: int = 0
 
 
 class TelemetryStore:
@@ -78,6 +80,7 @@ class TelemetryStore:
         self.context_used_tokens = 0  # prompt and answer so far, of the newest request
         self._prompt_tokens = self._prompt_ready_ns = 0
         self._answer_count = 0
+        self._first_paint = 0, 0  # request id, nanoseconds
 
     @property
     def drive_bytes_per_second(self) -> float:
@@ -91,6 +94,21 @@ class TelemetryStore:
             if self._take(event):
                 self.version += 1
                 self.newest_ns = max(self.newest_ns, event.t_ns)
+
+    def note_first_paint(self, request_id: int, first_paint_ns: int) -> None:
+        """A window has shown the first text of an answer; it may have ended already."""
+        self._first_paint = request_id, first_paint_ns
+        if self.answers and self.answers[-1].request_id == request_id:
+            answer = self.answers.pop()
+            self.answers.append(replace(answer, ttft=self.with_first_paint(request_id, answer.ttft)))
+            self.answers_version += 1
+            self.version += 1
+
+    def with_first_paint(self, request_id: int, ttft: TtftPhases) -> TtftPhases:
+        """The phases with what the window knows of this request, if that is the newest it showed."""
+        seen_id, first_paint_ns = self._first_paint
+        is_known = request_id == seen_id and first_paint_ns > 0
+        return replace(ttft, first_paint_ns=first_paint_ns) if is_known else ttft
 
     def _take(self, event: Event) -> bool:
         match event:
@@ -169,8 +187,9 @@ class TelemetryStore:
         self._answer_count += 1
         name = self.model.name if self.model else ""
         times = self._prompt_ready_ns, event.t_ns
+        ttft = self.with_first_paint(event.request_id, event.ttft)
         self.answers.append(
-            AnswerTiming(self._answer_count, name, event.reason, event.usage, event.ttft, *times)
+            AnswerTiming(self._answer_count, name, event.reason, event.usage, ttft, *times, event.request_id)
         )
         self._prompt_ready_ns = 0
         self.answers_version += 1

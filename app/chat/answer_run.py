@@ -24,7 +24,9 @@ class AnswerRun:
     writer: AnswerWriter
     stats: dict[str, object]
     progress: str = "Waiting for the engine…"
+    first_paint_ns: int = 0  # from the first text to its pixels; 0 if nobody saw it come
     _first_text_ns: int = 0
+    _is_paint_missed: bool = False
     _thinking: ThinkingClock = field(default_factory=ThinkingClock)
 
     @property
@@ -35,6 +37,19 @@ class AnswerRun:
     def text(self) -> str:
         """Everything said so far."""
         return self.writer.text
+
+    @property
+    def awaits_paint(self) -> bool:
+        """Whether its first text came and is not on the screen yet."""
+        return bool(self._first_text_ns) and not self.first_paint_ns and not self._is_paint_missed
+
+    def paint(self, t_ns: int) -> None:
+        """The first text has been painted, at `t_ns` of the events' clock."""
+        self.first_paint_ns = max(1, t_ns - self._first_text_ns)
+
+    def miss_paint(self) -> None:
+        """The first text came while nobody could see it."""
+        self._is_paint_missed = True
 
     def start(self, event: GenerationStarted) -> None:
         """The prompt is tokenised."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 from app.history.records import FAILED, INTERRUPTED, STOPPED, STREAMING
 from engine.config import format_size
@@ -59,15 +59,15 @@ def answering_words(completion_tokens: int, elapsed_ns: int) -> str:
     return words
 
 
-def finished_stats(event: GenerationFinished) -> dict[str, object]:
-    """What is stored with a finished answer; JSON values only."""
-    usage = event.usage
+def finished_stats(event: GenerationFinished, first_paint_ns: int = 0) -> dict[str, object]:
+    """What is stored with a finished answer; JSON values only. Only the window knows `first_paint_ns`."""
+    usage, ttft = event.usage, replace(event.ttft, first_paint_ns=first_paint_ns)
     return {
         "reason": event.reason.value,
         "prefill_tokens_per_second": usage.prefill_tokens_per_second,
         "decode_tokens_per_second": usage.decode_tokens_per_second,
         **asdict(usage),
-        "ttft": {**asdict(event.ttft), "total_ns": event.ttft.total_ns},
+        "ttft": {**asdict(ttft), "total_ns": ttft.total_ns},
     }
 
 

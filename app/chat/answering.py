@@ -62,8 +62,9 @@ class Answering(QObject):
     An ask waits for a model and for the run before it; if its prompt doesn't fit it is held until `ask`
     is called with a decision or it is dropped. Signals carry a conversation id; `text_added` also the new
     text, `ended` the finished answer as a Message instead, `settled` the same once all have heard of it,
-    `too_long` a TooLong. `progressed` says that what runs or waits changed, `fault` what could not be saved
-    or is wrong with the settings.
+    `too_long` a TooLong. `painted` carries a request id and the nanoseconds from its first text to the
+    pixels (an object: a C++ int would overflow). `progressed` says that what runs or waits changed, `fault`
+    what could not be saved or is wrong with the settings.
     """
 
     begun = Signal(int)
@@ -71,6 +72,7 @@ class Answering(QObject):
     progressed = Signal(int)
     ended = Signal(object)
     settled = Signal(object)
+    painted = Signal(int, object)
     too_long = Signal(object)
     fault = Signal(object)
 
@@ -163,6 +165,11 @@ class Answering(QObject):
         for run in list(self._runs.values()):
             self._finish(run, INTERRUPTED, run.stats)
 
+    def note_paint(self, run: AnswerRun) -> None:
+        """The run's first text has just been painted."""
+        run.paint(time.perf_counter_ns())
+        self.painted.emit(run.request_id, run.first_paint_ns)
+
     # --- events -------------------------------------------------------------------------------
 
     def apply(self, events: Sequence[Event]) -> None:
@@ -195,7 +202,7 @@ class Answering(QObject):
                 run.read_prompt(event)
             case GenerationFinished():
                 is_stopped = event.reason is FinishReason.CANCELLED
-                self._end(run, STOPPED if is_stopped else COMPLETE, finished_stats(event))
+                self._end(run, STOPPED if is_stopped else COMPLETE, finished_stats(event, run.first_paint_ns))
                 return
             case RequestFailed():
                 self._end(run, FAILED, failed_stats(event.error))

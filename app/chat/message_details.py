@@ -18,6 +18,7 @@ _PHASES = (
     ("template_ns", "template and tokens"),
     ("prefill_ns", "reading the prompt"),
     ("first_decode_ns", "first token"),
+    ("first_paint_ns", "showing it"),
 )
 _SETTINGS = (
     ("temperature", "Temperature"),
@@ -100,6 +101,8 @@ def _ttft_rows(stats: Mapping[str, object]) -> Rows:
     rows += [(name.capitalize(), _duration(ttft, key)) for key, name in _PHASES if _whole(ttft, key)]
     if _whole(ttft, "prefill_disk_wait_ns"):
         rows.append(("Of it, waiting for the disk", _duration(ttft, "prefill_disk_wait_ns")))
+    if _whole(ttft, "prefill_transfer_wait_ns"):
+        rows.append(("Of it, waiting for the link", _duration(ttft, "prefill_transfer_wait_ns")))
     return rows
 
 

@@ -102,8 +102,18 @@ class ShownBranch(QObject):
 
     def _text_added(self, conversation_id: int, text: str) -> None:
         run = self._answering.run_of(conversation_id)
-        if run is not None and conversation_id == self.conversation_id and run.message.id == self._last_id:
+        if run is None:
+            return
+        is_shown = conversation_id == self.conversation_id and run.message.id == self._last_id
+        length = self._transcript.document().characterCount()
+        if is_shown:
             self._transcript.append_text(text)
+        if run.awaits_paint and not (is_shown and self._transcript.is_seen):
+            run.miss_paint()
+        elif run.awaits_paint and self._transcript.document().characterCount() != length:
+            # at once: so the first word is seen a little earlier, and it is known when
+            self._transcript.viewport().repaint()
+            self._answering.note_paint(run)
 
     def _ended(self, message: Message) -> None:
         if message.conversation_id == self.conversation_id:

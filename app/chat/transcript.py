@@ -78,6 +78,11 @@ class Transcript(FollowingBrowser):
         self._shown_limit = 1
         self._empty_hint = ""
 
+    @property
+    def is_seen(self) -> bool:
+        """Whether what is written now can come to the screen."""
+        return not self.viewport().visibleRegion().isEmpty() and not self.window().isMinimized()
+
     # --- content ------------------------------------------------------------------------------
 
     def show_messages(

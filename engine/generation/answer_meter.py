@@ -28,7 +28,7 @@ class AnswerMeter:
         self._queue_ns, self._waited = queue_ns, before
         self._prompt_ready_ns = self._prefill_end_ns = self._start_ns
         self._first_text_ns: int | None = None
-        self._prefill_disk_wait_ns = 0
+        self._prefill_disk_wait_ns = self._prefill_transfer_wait_ns = 0
 
     def prompt_ready(self) -> None:
         """The prompt is tokenised; prefill begins."""
@@ -41,8 +41,9 @@ class AnswerMeter:
     def prefill_ended(self) -> None:
         """Prefill is complete or was cancelled."""
         self._prefill_end_ns = self._clock()
-        waited_ns = self._counters().disk_wait_prefill_ns - self._before.disk_wait_prefill_ns
-        self._prefill_disk_wait_ns = waited_ns
+        before, now = self._before, self._counters()
+        self._prefill_disk_wait_ns = now.disk_wait_prefill_ns - before.disk_wait_prefill_ns
+        self._prefill_transfer_wait_ns = now.transfer_wait_prefill_ns - before.transfer_wait_prefill_ns
 
     def text_shown(self) -> None:
         """Visible text is about to be shown; the first call ends the measured time."""
@@ -61,6 +62,7 @@ class AnswerMeter:
             prefill_ns=self._prefill_end_ns - self._prompt_ready_ns,
             first_decode_ns=end_ns - self._prefill_end_ns,
             prefill_disk_wait_ns=self._prefill_disk_wait_ns,
+            prefill_transfer_wait_ns=self._prefill_transfer_wait_ns,
         )
 
     def usage(self, prompt_tokens: int, cached_tokens: int, completion_tokens: int) -> Usage:

@@ -114,7 +114,8 @@ class ScriptedBackend:
         self.now_ns += took_ns
         changed: dict[str, int] = {"bytes_read": now.bytes_read + 10 * n_tokens, "passes": now.passes + 1}
         phase, wait = ("prefill", 3 * n_tokens) if is_prefill else ("decode", 5 * n_tokens)
-        for name, increase in ((f"{phase}_ns", took_ns), (f"disk_wait_{phase}_ns", wait)):
+        waits = (f"disk_wait_{phase}_ns", wait), (f"transfer_wait_{phase}_ns", 2 * n_tokens)
+        for name, increase in ((f"{phase}_ns", took_ns), *waits):
             changed[name] = getattr(now, name) + increase
         self._counters = replace(now, **changed)  # type: ignore[arg-type] # all these fields are int
 

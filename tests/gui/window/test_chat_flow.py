@@ -27,6 +27,40 @@ def test_an_answer_is_shown_rendered_and_kept(open_window: OpenWindow) -> None:
     assert scene.window.chat.conversations.titles() == ["Hello there"]
 
 
+def test_the_time_to_the_first_token_reaches_to_its_pixels(open_window: OpenWindow) -> None:
+    scene = open_window()
+    scene.load()
+    asked_ns = time.perf_counter_ns()
+    scene.say("hello")
+    painted_ns: list[int] = []
+    scene.window.chat.answering.painted.connect(lambda _id, _ns: painted_ns.append(time.perf_counter_ns()))
+    scene.until_idle()
+    ttft = scene.window.telemetry.answers[-1].ttft
+    parts = (
+        ttft.queue_ns, ttft.load_ns, ttft.initialise_ns, ttft.warm_up_ns, ttft.template_ns, ttft.prefill_ns,
+        ttft.first_decode_ns, ttft.first_paint_ns,
+    )  # fmt: skip
+    assert ttft.first_paint_ns > 0
+    assert sum(parts) == ttft.total_ns
+    # counted from the key press to the paint by another clock reading at both ends
+    assert ttft.total_ns <= painted_ns[0] - asked_ns
+    assert ttft.total_ns >= (painted_ns[0] - asked_ns) * 0.5
+    stored = scene.store.messages(scene.store.conversations()[0].id)[-1].stats
+    assert stored is not None
+    assert stored["ttft"]["first_paint_ns"] == ttft.first_paint_ns  # type: ignore[index]
+    assert stored["ttft"]["total_ns"] == ttft.total_ns  # type: ignore[index]
+
+
+def test_an_answer_that_nobody_sees_come_has_no_first_paint(open_window: OpenWindow) -> None:
+    scene = open_window(lambda: quick_backend(prefill_token_seconds=0.01))
+    scene.load()
+    scene.say("hello")
+    scene.until(lambda: scene.window.chat.answering.is_busy)
+    scene.window.chat.begin_new()
+    scene.until_idle()
+    assert scene.window.telemetry.answers[-1].ttft.first_paint_ns == 0
+
+
 def test_sent_without_a_model_waits_and_is_answered_after_the_load(open_window: OpenWindow) -> None:
     scene = open_window()
     scene.window.chat.begin_new()

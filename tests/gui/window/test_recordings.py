@@ -45,6 +45,8 @@ def test_a_run_is_recorded_without_its_text(open_window: OpenWindow, tmp_path: P
     assert len(finished) == 1
     assert samples[-1].counters == scene.window.telemetry.counters
     assert finished[0].usage == scene.window.telemetry.answers[-1].usage
+    assert finished[0].ttft == scene.window.telemetry.answers[-1].ttft
+    assert finished[0].ttft.first_paint_ns > 0
     assert "secret" not in path.read_text(encoding="utf-8")
     assert "bold" not in path.read_text(encoding="utf-8")
 

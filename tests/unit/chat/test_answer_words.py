@@ -48,6 +48,12 @@ def test_prefill_claims_no_speed_before_anything_is_done() -> None:
     assert prefill_words(progress) == "Reading the prompt: 40 of 512 tokens · 40 from cache"
 
 
+def test_the_first_paint_is_part_of_the_stored_total() -> None:
+    ttft = finished_stats(FINISHED, first_paint_ns=300_000_000)["ttft"]
+    assert isinstance(ttft, dict)
+    assert (ttft["first_paint_ns"], ttft["total_ns"]) == (300_000_000, 16_500_000_000)
+
+
 def test_stored_figures_survive_json_and_read_as_one_line() -> None:
     stored = json.loads(json.dumps(finished_stats(FINISHED)))
     # 384 new tokens in 16 s, 96 tokens in 12 s

@@ -90,6 +90,17 @@ def test_a_user_s_message_has_no_figures() -> None:
     assert section(message, "Message")["Length"] == "5 characters"
 
 
+def test_waits_for_the_link_and_the_first_paint() -> None:
+    stats = finished_stats(FINISHED, first_paint_ns=40_000_000)
+    assert isinstance(stats["ttft"], dict)
+    stats["ttft"]["prefill_transfer_wait_ns"] = 1_500_000_000
+    rows = dict(dict(details_rows(answer(**stats)))["Time to first token"])
+    assert (rows["Showing it"], rows["Of it, waiting for the link"]) == ("0.04 s", "1.5 s")
+    old = {key: value for key, value in stats["ttft"].items() if "paint" not in key and "transfer" not in key}
+    rows = dict(dict(details_rows(answer(**{**stats, "ttft": old})))["Time to first token"])
+    assert not {"Showing it", "Of it, waiting for the link"} & set(rows)
+
+
 def test_damaged_figures_are_left_out() -> None:
     damaged = answer(prompt_tokens="many", ttft=3, settings="x", prefill_tokens_per_second=None)
     assert [title for title, _ in details_rows(damaged)] == ["Message"]

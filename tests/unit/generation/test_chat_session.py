@@ -72,6 +72,8 @@ def test_phases_add_up_to_the_measured_time() -> None:
     assert ttft.prefill_ns == 5_000_000 + 2 * 7  # 5 tokens; read after the piece and at the end
     assert ttft.first_decode_ns == 2_000_000 + 7  # the character is complete with its third token
     assert ttft.prefill_disk_wait_ns == 5 * 3
+    assert ttft.prefill_transfer_wait_ns == 5 * 2
+    assert ttft.first_paint_ns == 0  # a window's to know
 
 
 def test_stop_string_split_over_tokens_is_not_shown() -> None:
