@@ -30,6 +30,7 @@ class Side(Protocol):
     unit_tokens: int
     expert_bytes: int
     budget_bytes: int | None
+    is_repacked: bool
     notes: tuple[str, ...]
 
     def evaluate(self, tokens: list[int], position: int, is_prefill: bool) -> Logits: ...
@@ -37,6 +38,12 @@ class Side(Protocol):
     def clear(self) -> None: ...
 
     def costs(self) -> PassCosts: ...
+
+    def note_residency(self) -> None:
+        """Remember which experts are in memory now."""
+
+    def needed_bytes(self) -> int | None:
+        """Of what was used since then and was not in memory then; None if this side can't tell."""
 
     def close(self) -> None: ...
 
@@ -65,6 +72,7 @@ def measure(task: BenchTask) -> ChildReport:
         passes = tuple(
             run_state(side, state, prompt, task.decode_tokens)
             for state, prompt in (("cold", first), ("warm-identical", first), ("rotating", other))
+            if state in task.states
         )
     finally:
         side.close()
@@ -75,6 +83,7 @@ def measure(task: BenchTask) -> ChildReport:
         load_bytes_read=load_bytes,
         expert_bytes=side.expert_bytes,
         budget_bytes=side.budget_bytes,
+        is_repacked=side.is_repacked,
         passes=passes,
         notes=side.notes,
     )
@@ -95,10 +104,12 @@ def prompt_of(task: BenchTask, seed: int) -> list[int]:
 def run_state(side: Side, state: str, prompt: list[int], n_decode: int) -> StatePass:
     """Prefill, then greedy decoding, so that both sides take the same tokens; digests are not timed."""
     side.clear()
+    side.note_residency()
     before = side.costs()
     start_ns = time.perf_counter_ns()
     logits = side.evaluate(prompt, 0, True)
     prefill_ns = time.perf_counter_ns() - start_ns
+    prefill_costs, needed_bytes = side.costs().since(before), side.needed_bytes()
     digests, steps = [_digest(logits)], []
     for index in range(n_decode):
         start_ns = time.perf_counter_ns()
@@ -112,6 +123,8 @@ def run_state(side: Side, state: str, prompt: list[int], n_decode: int) -> State
         step_ns=tuple(steps),
         logits=tuple(digests),
         costs=side.costs().since(before),
+        prefill_costs=prefill_costs,
+        needed_bytes=needed_bytes,
         peak_rss_bytes=peak_rss_bytes(),
     )
 

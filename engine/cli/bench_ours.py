@@ -9,8 +9,12 @@ from numpy.typing import NDArray
 
 from engine.backends.base import CancelToken
 from engine.backends.llama_cpp import LlamaCppBackend
+from engine.cli.bench_limits import missing_bytes
 from engine.cli.bench_records import BenchTask, PassCosts
-from engine.config import LoadSettings, Routing
+from engine.config import LoadSettings, Repack, Routing
+from engine.events import ExpertsSampled
+from engine.gguf.expert_layout import expert_layout
+from engine.gguf.reader import read_model
 
 
 class BenchSide:
@@ -29,10 +33,20 @@ class BenchSide:
             routing=Routing(task.routing),
             pool_per_layer=task.pool_per_layer,
             is_pool_fixed=task.is_pool_fixed,
+            hot_per_layer=task.hot_per_layer,
+            repack=Repack(task.repack),
+            devices=task.devices,
+            vram_budget_bytes=task.vram_budget_bytes,
         )
         info = self._backend.load(settings, lambda _: None, self._token).info
+        self._layer_bytes = {
+            layer.layer: layer.expert_bytes for layer in expert_layout(read_model(settings.path)).layers
+        }
+        self._before: tuple[ExpertsSampled | None, int] = (None, 0)
         self.unit_tokens, self.expert_bytes = info.unit_tokens, info.expert_bytes
         self.budget_bytes: int | None = info.ram_budget_bytes
+        # a model without experts is left to llama.cpp, which repacks it
+        self.is_repacked = any(each.is_repacked for each in info.slot_classes) or not info.slot_classes
         self.notes = info.notes
 
     def evaluate(self, tokens: list[int], position: int, is_prefill: bool) -> NDArray[np.float32]:
@@ -44,16 +58,29 @@ class BenchSide:
 
     def costs(self) -> PassCosts:
         now = self._backend.counters()
-        dense_bytes = now.bytes_by_reason.get("dense", 0)
+        dense_bytes, row_bytes = (now.bytes_by_reason.get(reason, 0) for reason in ("dense", "row"))
         return PassCosts(
             bytes_read=now.bytes_read,
             disk_wait_ns=now.disk_wait_ns,
             disk_busy_ns=now.disk_busy_ns,
+            transfer_wait_ns=now.transfer_wait_ns,
             callback_ns=now.callback_ns,
             expert_requests=now.expert_requests,
             experts_from_disk=now.expert_misses + now.expert_streamed_used,
-            expert_bytes_read=now.bytes_read - dense_bytes,
+            expert_bytes_read=now.bytes_read - dense_bytes - row_bytes,
+            row_bytes_read=row_bytes,
         )
+
+    def note_residency(self) -> None:
+        self._before = self._backend.experts(), self.costs().row_bytes_read or 0
+
+    def needed_bytes(self) -> int:
+        before, rows_before = self._before
+        rows = (self.costs().row_bytes_read or 0) - rows_before
+        after = self._backend.experts()
+        if before is None or after is None:
+            return rows
+        return rows + missing_bytes(before, after, self._layer_bytes)
 
     def close(self) -> None:
         self._backend.unload()

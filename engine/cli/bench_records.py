@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 STATES = ("cold", "warm-identical", "rotating")
@@ -14,6 +14,7 @@ class BenchTask:
     """One side of one repetition. `side` is "ours" or "stock"; None: chosen by the backend.
 
     The cold and the warm-identical pass use the prompt of `seed`, the rotating one that of `seed` + 1.
+    `repack`: of our slots, as LoadSettings has it; for stock "on" or "off".
     """
 
     side: str
@@ -30,13 +31,18 @@ class BenchTask:
     routing: str = "exact"
     pool_per_layer: int | None = None
     is_pool_fixed: bool = False
+    hot_per_layer: int | None = None
+    repack: str = "off"
+    devices: tuple[str, ...] = ()
+    vram_budget_bytes: int | None = None
+    states: tuple[str, ...] = STATES
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))
 
     @classmethod
     def from_json(cls, text: str) -> BenchTask:
-        return cls(**json.loads(text))
+        return cls(**_with_tuples(json.loads(text), "devices", "states"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,29 +50,35 @@ class PassCosts:
     """What a pass cost beside its time; None where this side can't tell.
 
     `experts_from_disk` of `expert_requests` had to be read for this pass, `expert_bytes_read` were read.
-    `callback_ns` is our own routing code, waits not included.
+    `callback_ns` is our own routing code, waits not included. `row_bytes_read`: of tables read by row.
     """
 
     bytes_read: int
     disk_wait_ns: int | None = None
     disk_busy_ns: int | None = None
+    transfer_wait_ns: int | None = None
     callback_ns: int | None = None
     expert_requests: int | None = None
     experts_from_disk: int | None = None
     expert_bytes_read: int | None = None
+    row_bytes_read: int | None = None
 
     def since(self, before: PassCosts) -> PassCosts:
         """This cumulative state minus an earlier one."""
-        then = asdict(before)
-        spent: dict[str, Any] = {
-            name: None if now is None else now - then[name] for name, now in asdict(self).items()
-        }
+        spent: dict[str, Any] = {}
+        for each in fields(self):
+            now, then = getattr(self, each.name), getattr(before, each.name)
+            spent[each.name] = None if now is None else now - then
         return PassCosts(**spent)
 
 
 @dataclass(frozen=True, slots=True)
 class StatePass:
-    """One prompt and its decoded tokens. `logits` are digests: after the prompt, then after each step."""
+    """One prompt and its decoded tokens. `logits` are digests: after the prompt, then after each step.
+
+    `needed_bytes`: of the distinct experts that the prompt used and that were not in memory when it came, and
+    of rows; what any engine would have to read. `costs` are those of the prompt and of the steps together.
+    """
 
     state: str
     prompt_tokens: int
@@ -74,11 +86,17 @@ class StatePass:
     step_ns: tuple[int, ...]
     logits: tuple[str, ...]
     costs: PassCosts
+    prefill_costs: PassCosts
+    needed_bytes: int | None
     peak_rss_bytes: int
 
     @property
-    def elapsed_ns(self) -> int:
-        return self.prefill_ns + sum(self.step_ns)
+    def decode_costs(self) -> PassCosts:
+        return self.costs.since(self.prefill_costs)
+
+    @property
+    def decode_ns(self) -> int:
+        return sum(self.step_ns)
 
     def decode_tokens_per_second(self, most_steps: int | None = None) -> float:
         """Rate over the first `most_steps` steps (all by default)."""
@@ -100,6 +118,7 @@ class ChildReport:
     load_bytes_read: int
     expert_bytes: int
     budget_bytes: int | None
+    is_repacked: bool
     passes: tuple[StatePass, ...]
     notes: tuple[str, ...] = ()
     group_peak_bytes: int | None = None
@@ -113,22 +132,47 @@ class ChildReport:
 
     @classmethod
     def from_json(cls, text: str) -> ChildReport:
-        values: dict[str, Any] = json.loads(text)
+        values = _with_tuples(json.loads(text), "notes")
         passes = tuple(_pass_from(entry) for entry in values.pop("passes"))
-        notes = tuple(values.pop("notes"))
-        return cls(**values, passes=passes, notes=notes)
+        return cls(**values, passes=passes)
 
 
 def _pass_from(entry: dict[str, Any]) -> StatePass:
-    costs = PassCosts(**entry.pop("costs"))
-    steps, logits = tuple(entry.pop("step_ns")), tuple(entry.pop("logits"))
-    return StatePass(**entry, step_ns=steps, logits=logits, costs=costs)
+    values = _with_tuples(entry, "step_ns", "logits")
+    for name in ("costs", "prefill_costs"):
+        values[name] = PassCosts(**values[name])
+    return StatePass(**values)
+
+
+def _with_tuples(values: dict[str, Any], *names: str) -> dict[str, Any]:
+    """JSON has no tuples: those of these names come back as lists."""
+    return values | {name: tuple(values[name]) for name in names}
+
+
+@dataclass(frozen=True, slots=True)
+class BenchCase:
+    """One combination to measure; `requested_unit` None: automatic."""
+
+    prompt_tokens: int
+    requested_unit: int | None = None
+    repack: str = "auto"
+
+    @property
+    def unit_words(self) -> int | str:
+        return self.requested_unit or "auto"
 
 
 @dataclass(frozen=True, slots=True)
 class BenchRun:
-    """Everything measured for one requested unit (None: auto), repetition by repetition."""
+    """Everything measured for one case, repetition by repetition.
 
-    requested_unit: int | None
+    `stock` is shared by cases with the same prompt and unit, `resident` (our side without cap or budget, so
+    that every expert fits) by those with the same prompt and `repack`. `reference`: stock with the layout of
+    weights that ours has, where `stock` has the other one; for its logits only.
+    """
+
+    case: BenchCase
     ours: list[ChildReport] = field(default_factory=list)
     stock: list[ChildReport] = field(default_factory=list)
+    resident: list[ChildReport] = field(default_factory=list)
+    reference: list[ChildReport] = field(default_factory=list)

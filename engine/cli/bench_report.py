@@ -1,26 +1,32 @@
-"""From the reports of child processes to rows, ratios and limits; pure arithmetic."""
+"""From the reports of child processes to rows and ratios; pure arithmetic."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from statistics import median
 
-from engine.cli.bench_records import STATES, BenchRun, ChildReport, PassCosts, StatePass
+from engine.cli.bench_limits import prefill_limit
+from engine.cli.bench_records import STATES, BenchCase, BenchRun, ChildReport, PassCosts, StatePass
 
 Figure = Callable[[StatePass], float | None]
 Row = dict[str, object]
 
 
-def rows(
-    reports: Sequence[ChildReport], requested_unit: int | None, drive_bytes_per_second: float
-) -> list[Row]:
+def our_rows(run: BenchRun, drive_bytes_per_second: float) -> list[Row]:
+    """One row per state, with the distance to the limit."""
+    rows = side_rows(run.ours, run.case, drive_bytes_per_second)
+    for row in rows:
+        limit = prefill_limit(run, str(row["state"]), drive_bytes_per_second)
+        row["limit_ratio"] = None if limit is None else limit.ratio
+    return rows
+
+
+def side_rows(reports: Sequence[ChildReport], case: BenchCase, drive_bytes_per_second: float) -> list[Row]:
     """One row per state: medians over the repetitions, except the peak, which is the highest."""
-    return (
-        [_row(reports, state, requested_unit, drive_bytes_per_second) for state in STATES] if reports else []
-    )
+    return [_row(reports, state, case, drive_bytes_per_second) for state in STATES] if reports else []
 
 
-def _row(reports: Sequence[ChildReport], state: str, requested_unit: int | None, drive: float) -> Row:
+def _row(reports: Sequence[ChildReport], state: str, case: BenchCase, drive: float) -> Row:
     passes = [report.of(state) for report in reports]
 
     def middle(figure: Figure) -> float | None:
@@ -31,7 +37,9 @@ def _row(reports: Sequence[ChildReport], state: str, requested_unit: int | None,
     return {
         "state": state,
         "unit": reports[0].unit_tokens,
-        "requested_unit": requested_unit or "auto",
+        "requested_unit": case.unit_words,
+        "repack": case.repack if reports[0].side == "ours" else None,
+        "is_repacked": reports[0].is_repacked,
         "runs": len(reports),
         "load_seconds": median(r.load_ns for r in reports) / 1e9 if is_cold else None,
         "prefill_tokens_per_second": middle(lambda p: p.prefill_tokens_per_second),
@@ -40,13 +48,35 @@ def _row(reports: Sequence[ChildReport], state: str, requested_unit: int | None,
         "decode_tokens": len(passes[0].step_ns),
         "disk_share": middle(lambda p: disk_share(p.costs)),
         "disk_wait_ns": middle(lambda p: p.costs.disk_wait_ns),
-        "transfer_wait_ns": 0 if reports[0].side == "ours" else None,
+        "transfer_wait_ns": middle(lambda p: p.costs.transfer_wait_ns),
         "bytes_read": middle(lambda p: p.costs.bytes_read),
+        "needed_bytes": middle(lambda p: p.needed_bytes),
         "peak_rss_bytes": max(p.peak_rss_bytes for p in passes),
         "group_peak_bytes": max((r.group_peak_bytes for r in reports if r.group_peak_bytes), default=None),
-        "limit_ratio": middle(lambda p: limit_ratio(p, drive)),
+        "limit_ratio": None,
         "read_amplification": middle(lambda p: read_amplification(p.costs, expert_bytes)),
         "read_rate_share": middle(lambda p: read_rate_share(p.costs, drive)),
+        "prefill": _split(passes, lambda p: p.prefill_ns, lambda p: p.prefill_costs),
+        "decode": _split(passes, lambda p: p.decode_ns, lambda p: p.decode_costs),
+    }
+
+
+def _split(
+    passes: Sequence[StatePass], elapsed: Callable[[StatePass], int], costs: Callable[[StatePass], PassCosts]
+) -> dict[str, float | None]:
+    """Where the time of the median repetition went: parts that add up to `elapsed_ns`, and its bytes."""
+    middle = sorted(passes, key=elapsed)[(len(passes) - 1) // 2]
+    elapsed_ns, spent = elapsed(middle), costs(middle)
+    parts = (spent.disk_wait_ns, spent.transfer_wait_ns, spent.callback_ns)
+    known = [part for part in parts if part is not None]
+    return {
+        "elapsed_ns": elapsed_ns,
+        "compute_ns": max(0, elapsed_ns - sum(known)) if len(known) == len(parts) else None,
+        "disk_wait_ns": spent.disk_wait_ns,
+        "transfer_wait_ns": spent.transfer_wait_ns,
+        "own_ns": spent.callback_ns,
+        "bytes_read": spent.bytes_read,
+        "disk_share": disk_share(spent),
     }
 
 
@@ -55,19 +85,6 @@ def disk_share(costs: PassCosts) -> float | None:
     if not costs.expert_requests or costs.experts_from_disk is None:
         return None if costs.expert_requests is None else 0.0
     return costs.experts_from_disk / costs.expert_requests
-
-
-def limit_ratio(measured: StatePass, drive_bytes_per_second: float) -> float | None:
-    """Measured time over the least possible: the reads at the drive's rate, or computing alone, if longer.
-
-    Computing alone is what is left of the measured time without disk waits and our own routing code.
-    """
-    costs = measured.costs
-    if costs.disk_wait_ns is None or costs.callback_ns is None or drive_bytes_per_second <= 0:
-        return None
-    compute_ns = max(0, measured.elapsed_ns - costs.disk_wait_ns - costs.callback_ns)
-    limit_ns = max(costs.bytes_read * 1e9 / drive_bytes_per_second, compute_ns)
-    return measured.elapsed_ns / limit_ns if limit_ns else None
 
 
 def read_amplification(costs: PassCosts, expert_bytes: int) -> float | None:
@@ -107,11 +124,17 @@ def _ratio(run: BenchRun, figure: Callable[[ChildReport], float]) -> float:
 
 
 def identical_logits(runs: Sequence[BenchRun]) -> bool | None:
-    """Whether all logits that both sides computed agree bit for bit; None where none were compared."""
+    """Whether all logits that both sides computed agree bit for bit; None where none were compared.
+
+    Only the same layout of weights gives the same sums: a side with another one is compared with the
+    reference, if there is one.
+    """
     compared = [
-        (ours.of(state).logits, stock.of(state).logits)
+        (ours.of(state).logits, theirs.of(state).logits)
         for run in runs
-        for ours, stock in zip(run.ours, run.stock, strict=False)
+        for reports in (run.stock, run.reference)
+        for ours, theirs in zip(run.ours, reports, strict=False)
+        if ours.is_repacked == theirs.is_repacked
         for state in STATES
     ]
     if not compared:
@@ -121,14 +144,4 @@ def identical_logits(runs: Sequence[BenchRun]) -> bool | None:
 
 def headline_run(runs: Sequence[BenchRun]) -> BenchRun:
     """The run that stands for the whole: the automatic unit if it was measured, else the first asked for."""
-    return next((run for run in runs if run.requested_unit is None), runs[0])
-
-
-def overall_limit_ratio(our_rows: Sequence[Row], run: BenchRun) -> float | None:
-    """The rotating state of the headline run: what everyday use looks like."""
-    wanted = run.requested_unit or "auto"
-    for row in our_rows:
-        if row["state"] == "rotating" and row["requested_unit"] == wanted:
-            value = row["limit_ratio"]
-            return value if isinstance(value, float) else None
-    return None
+    return next((run for run in runs if run.case.requested_unit is None), runs[0])

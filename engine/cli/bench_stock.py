@@ -10,13 +10,12 @@ from numpy.typing import NDArray
 from engine.backends.stock import StockModel
 from engine.cli.bench_records import BenchTask, PassCosts
 from engine.cli.process_figures import block_bytes_read
-from engine.gguf.expert_layout import expert_layout
-from engine.gguf.reader import read_model
+from engine.config import Repack
 from engine.native.context import ContextSettings
 
 
 class BenchSide:
-    """Stock llama.cpp, mapped, with the same arithmetic as ours; loaded when made."""
+    """Stock llama.cpp, mapped; loaded when made."""
 
     expert_bytes = 0
     budget_bytes: int | None = None
@@ -25,10 +24,8 @@ class BenchSide:
     def __init__(self, task: BenchTask) -> None:
         self.unit_tokens = task.unit_tokens or task.prompt_tokens
         settings = ContextSettings(task.context_tokens, self.unit_tokens, task.threads)
-        path = Path(task.path)
-        # our backend leaves models without experts to llama.cpp, which repacks them
-        is_repacked = not expert_layout(read_model(path)).layers
-        self._model = StockModel(path, settings, is_repacked)
+        self.is_repacked = task.repack == Repack.ON
+        self._model = StockModel(Path(task.path), settings, self.is_repacked)
 
     def evaluate(self, tokens: list[int], position: int, is_prefill: bool) -> NDArray[np.float32]:
         return self._model.evaluate(tokens, position)
@@ -38,6 +35,11 @@ class BenchSide:
 
     def costs(self) -> PassCosts:
         return PassCosts(bytes_read=block_bytes_read())
+
+    def note_residency(self) -> None: ...
+
+    def needed_bytes(self) -> None:
+        """Not known: the system pages weights in behind its back."""
 
     def close(self) -> None:
         self._model.close()

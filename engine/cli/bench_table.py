@@ -1,17 +1,22 @@
-"""The bench document as a table for people."""
+"""The bench document as tables for people: for a terminal, or as Markdown."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from engine.cli.table import markdown_table
 from engine.config import format_size
 
-_HEADER = (
-    "state", "unit", "load s", "prefill tok/s", "decode tok/s", "disk", "disk wait ms", "read",
-    "read amp", "of drive rate", "of limit", "peak RSS",
-)  # fmt: skip
+Document = dict[str, Any]
+Row = dict[str, Any]
+Column = tuple[str, Callable[[Row], str]]
+
+STATE_WORDS = {"cold": "4a cold", "warm-identical": "4b warm-identical", "rotating": "rotating"}
+STOCK_WORDS = {
+    "stock": "stock llama.cpp (mapped, no repacking)",
+    "stock-repacked": "stock llama.cpp (weights rewritten for its fastest kernels)",
+}
 _RATIO_WORDS = {
     "load": "load",
     "prefill_cold": "prefill, cold",
@@ -20,50 +25,139 @@ _RATIO_WORDS = {
 }
 
 
-def bench_text(document: dict[str, Any]) -> str:
+def bench_text(document: Document) -> str:
     """Tables, ratios and the conditions they hold under."""
-    text = f"ours\n\n{_rows_table(document['rows'])}"
+    parts = [f"{title}\n\n{table}" for title, table in _sections(document)]
+    return "\n".join([*parts, "\n".join(_conditions(document)) + "\n"])
+
+
+def bench_markdown(document: Document) -> str:
+    """The same as a Markdown document."""
+    parts = [f"# Bench: {document['model']['name']}\n"]
+    parts += [f"## {title[0].upper()}{title[1:]}\n\n{table}" for title, table in _sections(document)]
+    conditions = "".join(f"- {line}\n" for line in _conditions(document))
+    return "\n".join([*parts, f"## Conditions\n\n{conditions}"])
+
+
+def case_words(row: Row, rows: Sequence[Row]) -> str:
+    """What tells a row from the others beside its state: unit, and prompt and layout where they vary."""
+    words = [unit_words(row)]
+    if _varies(rows, "prompt_tokens"):
+        words.insert(0, f"{row['prompt_tokens']} tokens")
+    if row.get("repack") and _varies(rows, "repack"):
+        words.append(f"repack {row['repack']}")
+    return ", ".join(words)
+
+
+def unit_words(row: Row) -> str:
+    """ "auto: 64" or "16"."""
+    return f"auto: {row['unit']}" if row["requested_unit"] == "auto" else str(row["unit"])
+
+
+def _sections(document: Document) -> list[tuple[str, str]]:
+    sections = [("ours", _table(document["rows"], _row_columns(document["rows"], is_ours=True)))]
     if document["stock"]:
-        text += f"\nstock llama.cpp (mapped, no repacking)\n\n{_rows_table(document['stock'])}"
-    if document["ratios"]:
-        ratios = [(_RATIO_WORDS[name], f"{value:.2f}") for name, value in document["ratios"].items()]
-        text += f"\n{markdown_table(('ours over stock', 'ratio'), ratios)}"
-    return f"{text}\n{_conditions(document)}"
+        stock = document["stock"]
+        sections.append((STOCK_WORDS[document["stock_kind"]], _table(stock, _row_columns(stock, False))))
+        sections.append(("ours over stock, above 1 is better", _ratio_table(document["ratios_by_run"])))
+    if document["limits"]:
+        sections.append(("distance to the limit", _table(document["limits"], _LIMIT_COLUMNS)))
+    return sections
 
 
-def _rows_table(rows: list[dict[str, Any]]) -> str:
-    return markdown_table(_HEADER, [_cells(row) for row in rows])
+def _table(rows: Sequence[Row], columns: Sequence[Column]) -> str:
+    cells = [[words(row) for _, words in columns] for row in rows]
+    return markdown_table([name for name, _ in columns], cells)
 
 
-def _cells(row: dict[str, Any]) -> list[str]:
-    unit = str(row["unit"])
-    return [
-        row["state"],
-        f"auto: {unit}" if row["requested_unit"] == "auto" else unit,
-        _cell(row["load_seconds"], "{:.2f}".format),
-        _cell(row["prefill_tokens_per_second"], "{:.2f}".format),
-        _cell(row["decode_tokens_per_second"], "{:.2f}".format),
-        _cell(row["disk_share"], "{:.2%}".format),
-        _cell(row["disk_wait_ns"], lambda ns: f"{ns / 1e6:,.0f}"),
-        _cell(row["bytes_read"], format_size),
-        _cell(row["read_amplification"], "{:.2f}".format),
-        _cell(row["read_rate_share"], "{:.0%}".format),
-        _cell(row["limit_ratio"], "{:.2f}".format),
-        _cell(row["peak_rss_bytes"], format_size),
+def _cell(name: str, words: Callable[[float], str]) -> Callable[[Row], str]:
+    return lambda row: "-" if row[name] is None else words(row[name])
+
+
+def _milliseconds(nanoseconds: float) -> str:
+    return f"{nanoseconds / 1e6:,.0f}"
+
+
+def _varies(rows: Sequence[Row], name: str) -> bool:
+    return len({row[name] for row in rows}) > 1
+
+
+def _row_columns(rows: Sequence[Row], is_ours: bool) -> list[Column]:
+    """Columns that say nothing in any row are left out."""
+    columns: list[Column] = [("state", lambda row: STATE_WORDS[row["state"]])]
+    columns += _case_columns(rows)
+    columns += [
+        ("load s", _cell("load_seconds", "{:.2f}".format)),
+        ("prefill tok/s", _cell("prefill_tokens_per_second", "{:.2f}".format)),
+        ("decode tok/s", _cell("decode_tokens_per_second", "{:.2f}".format)),
     ]
+    if is_ours:
+        columns += [
+            ("disk", _cell("disk_share", "{:.2%}".format)),
+            ("disk wait ms", _cell("disk_wait_ns", _milliseconds)),
+        ]
+        if any(row["transfer_wait_ns"] for row in rows):
+            columns.append(("transfer wait ms", _cell("transfer_wait_ns", _milliseconds)))
+    columns.append(("read", _cell("bytes_read", format_size)))
+    if is_ours:
+        columns += [
+            ("read amp", _cell("read_amplification", "{:.2f}".format)),
+            ("of drive rate", _cell("read_rate_share", "{:.0%}".format)),
+            ("over limit", _cell("limit_ratio", "{:.2f}".format)),
+        ]
+    columns.append(("peak RSS", _cell("peak_rss_bytes", format_size)))
+    return columns
 
 
-def _cell(value: float | None, words: Callable[[float], str]) -> str:
-    return "-" if value is None else words(value)
+def _case_columns(rows: Sequence[Row]) -> list[Column]:
+    columns: list[Column] = []
+    if _varies(rows, "prompt_tokens"):
+        columns.append(("prompt", lambda row: str(row["prompt_tokens"])))
+    columns.append(("unit", unit_words))
+    if _varies(rows, "repack"):
+        columns.append(("repack", lambda row: row["repack"]))
+    return columns
 
 
-def _conditions(document: dict[str, Any]) -> str:
+_LIMIT_COLUMNS: list[Column] = [
+    ("state", lambda row: STATE_WORDS[row["state"]]),
+    ("prompt", lambda row: str(row["prompt_tokens"])),
+    ("unit", unit_words),
+    ("repack", lambda row: str(row["repack"])),
+    ("prefill s", _cell("prefill_seconds", "{:.3f}".format)),
+    ("needed", _cell("needed_bytes", format_size)),
+    ("drive s", _cell("drive_seconds", "{:.3f}".format)),
+    ("compute s", _cell("resident_compute_seconds", "{:.3f}".format)),
+    ("over limit", _cell("limit_ratio", "{:.2f}".format)),
+]
+
+
+def _ratio_table(runs: Sequence[Row]) -> str:
+    header = ["prompt", "unit", "repack", *_RATIO_WORDS.values()]
+    rows = [
+        [
+            str(run["prompt_tokens"]),
+            str(run["requested_unit"]),
+            run["repack"],
+            *(f"{run['ratios'][name]:.2f}" if name in run["ratios"] else "-" for name in _RATIO_WORDS),
+        ]
+        for run in runs
+    ]
+    return markdown_table(header, rows)
+
+
+def _conditions(document: Document) -> list[str]:
+    prompts = sorted({row["prompt_tokens"] for row in document["rows"]})
     lines = [
         f"drive: {document['drive_bytes_per_second'] / 1e9:.2f} GB/s for random expert slices",
         _cap_words(document),
-        f"prompt {document['prompt_tokens']} tokens, threads {document['threads']}; medians of "
+        f"prompt {', '.join(map(str, prompts))} tokens, threads {document['threads']}; medians of "
         f"{document['repeat']} runs; cold: {document['cold_note']}",
     ]
+    if document["limits"]:
+        lines.append("limit: the longer of needed bytes at the drive's rate and computing with all in memory")
+    elif document["limit_note"]:
+        lines.append(f"limit: {document['limit_note']}")
     if document["stock"]:
         lines.append(
             f"stock decoded {document['stock'][0]['decode_tokens']} tokens, ours "
@@ -71,10 +165,10 @@ def _conditions(document: dict[str, Any]) -> str:
         )
         same = {True: "bit-identical to stock", False: "DIFFERENT from stock", None: "not compared"}
         lines.append(f"logits: {same[document['identical_logits']]}")
-    return "\n".join([*lines, *document["notes"]]) + "\n"
+    return [*lines, *document["notes"]]
 
 
-def _cap_words(document: dict[str, Any]) -> str:
+def _cap_words(document: Document) -> str:
     budget = document["budget_bytes"]
     words = f"budget {format_size(budget)}" if budget else "budget chosen by the engine"
     if document["cap_bytes"] is None:

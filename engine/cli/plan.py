@@ -17,7 +17,7 @@ from engine.cli.arguments import (
     unit_tokens,
     with_placement,
 )
-from engine.cli.bench import expert_spans
+from engine.cli.bench_spans import expert_spans
 from engine.cli.plan_report import Forecast, plan_document, plan_text
 from engine.cli.terminal import Terminal
 from engine.config import LoadSettings, usable_cores

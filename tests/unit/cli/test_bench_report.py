@@ -7,8 +7,10 @@ from dataclasses import replace
 import pytest
 
 from engine.cli import bench_report
-from engine.cli.bench_records import BenchRun, BenchTask, ChildReport, PassCosts
+from engine.cli.bench_records import BenchCase, BenchRun, BenchTask, ChildReport, PassCosts
 from tests.support.bench_reports import OUR_COSTS, SECOND_NS, STOCK_COSTS, report, state_pass
+
+CASE = BenchCase(64)
 
 
 def test_rows_hold_the_medians_and_the_highest_peak() -> None:
@@ -17,7 +19,7 @@ def test_rows_hold_the_medians_and_the_highest_peak() -> None:
         report(load_ns=1 * SECOND_NS, cold=state_pass("cold", prefill_ns=4 * SECOND_NS, peak_rss_bytes=9)),
         report(load_ns=2 * SECOND_NS, cold=state_pass("cold", prefill_ns=2 * SECOND_NS, peak_rss_bytes=7)),
     ]
-    cold, warm, rotating = bench_report.rows(reports, None, 1e9)
+    cold, warm, rotating = bench_report.our_rows(BenchRun(CASE, reports), 1e9)
     assert [row["state"] for row in (cold, warm, rotating)] == ["cold", "warm-identical", "rotating"]
     assert (cold["load_seconds"], warm["load_seconds"]) == (2.0, None)
     assert cold["prefill_tokens_per_second"] == 32.0  # 64 tokens in 2 s
@@ -34,29 +36,22 @@ def test_rows_have_every_key_of_the_schema() -> None:
         "disk_share", "disk_wait_ns", "transfer_wait_ns", "bytes_read", "peak_rss_bytes",
     }  # fmt: skip
     for side in ("ours", "stock"):
-        for row in bench_report.rows([report(side)], 16, 1e9):
+        for row in bench_report.side_rows([report(side)], CASE, 1e9):
             assert wanted <= row.keys()
-    assert bench_report.rows([], None, 1e9) == []
+    assert bench_report.side_rows([], CASE, 1e9) == []
 
 
 def test_stock_rows_say_nothing_they_can_not_know() -> None:
-    row = bench_report.rows([report("stock")], 16, 1e9)[0]
+    row = bench_report.side_rows([report("stock")], CASE, 1e9)[0]
     unknown = ("disk_share", "disk_wait_ns", "transfer_wait_ns", "limit_ratio", "read_amplification")
     assert [row[name] for name in unknown] == [None] * 5
     assert row["bytes_read"] == STOCK_COSTS.bytes_read
 
 
-def test_limit_is_the_longer_of_reading_and_computing() -> None:
-    measured = state_pass("cold")  # 3 s in all: 1 s waiting, 0.25 s routing, so 1.75 s computing
-    assert bench_report.limit_ratio(measured, 1e9) == pytest.approx(3 / 1.75)  # reading takes 0.6 s
-    assert bench_report.limit_ratio(measured, 3e8) == pytest.approx(3 / 2.0)  # reading takes 2 s
-    assert bench_report.limit_ratio(replace(measured, costs=STOCK_COSTS), 1e9) is None
-
-
 def test_read_figures() -> None:
     assert bench_report.read_amplification(OUR_COSTS, 10_000_000) == pytest.approx(1.1)
     assert bench_report.read_rate_share(OUR_COSTS, 2e9) == pytest.approx(0.6)  # 1.2 of 2 GB/s
-    warm = PassCosts(0, 0, 0, 0, 400, 0, 0)
+    warm = PassCosts(0, 0, 0, 0, 0, 400, 0, 0, 0)
     assert bench_report.disk_share(warm) == 0.0
     assert bench_report.read_amplification(warm, 10_000_000) is None
     assert bench_report.read_rate_share(warm, 2e9) is None
@@ -68,7 +63,7 @@ def test_ratios_are_ours_over_stock_medians() -> None:
     slow = state_pass("rotating", prefill_ns=4 * SECOND_NS, costs=STOCK_COSTS)
     cold = state_pass("cold", prefill_ns=6 * SECOND_NS, costs=STOCK_COSTS)
     stock = [report("stock", load_ns=8 * SECOND_NS, rotating=slow, cold=cold)] * 3
-    ratios = bench_report.ratios(BenchRun(None, ours, stock))
+    ratios = bench_report.ratios(BenchRun(CASE, ours, stock))
     assert ratios == pytest.approx({"load": 4.0, "prefill_cold": 3.0, "prefill_steady": 2.0, "decode": 1.0})
 
 
@@ -76,17 +71,17 @@ def test_decode_ratio_compares_the_same_first_steps() -> None:
     second = SECOND_NS
     ours = report(rotating=state_pass("rotating", step_ns=(second, second, 9 * second, 9 * second)))
     stock = report("stock", rotating=state_pass("rotating", step_ns=(4 * second, 4 * second)))
-    ratios = bench_report.ratios(BenchRun(None, [ours], [stock]))
+    ratios = bench_report.ratios(BenchRun(CASE, [ours], [stock]))
     assert ratios is not None
     assert ratios["decode"] == pytest.approx(4.0)
 
 
 def test_no_decode_ratio_without_decoded_tokens() -> None:
     stock = report("stock", rotating=state_pass("rotating", step_ns=()))
-    ratios = bench_report.ratios(BenchRun(None, [report()], [stock]))
+    ratios = bench_report.ratios(BenchRun(CASE, [report()], [stock]))
     assert ratios is not None
     assert "decode" not in ratios
-    assert bench_report.ratios(BenchRun(None, [report()], [])) is None
+    assert bench_report.ratios(BenchRun(CASE, [report()], [])) is None
 
 
 @pytest.mark.parametrize(
@@ -95,27 +90,65 @@ def test_no_decode_ratio_without_decoded_tokens() -> None:
 )
 def test_logits_are_compared_step_by_step(stock_logits: tuple[str, ...], is_identical: bool) -> None:
     stock = report("stock", rotating=state_pass("rotating", logits=stock_logits))
-    assert bench_report.identical_logits([BenchRun(16, [report()], [stock])]) is is_identical
+    assert bench_report.identical_logits([BenchRun(CASE, [report()], [stock])]) is is_identical
+
+
+def test_another_layout_of_weights_is_compared_with_the_reference() -> None:
+    other = report("stock", rotating=state_pass("rotating", logits=("x", "y", "z")))
+    same = report("stock", is_repacked=True)
+    ours = report(is_repacked=True)
+    assert bench_report.identical_logits([BenchRun(CASE, [ours], [other])]) is None
+    assert bench_report.identical_logits([BenchRun(CASE, [ours], [other], reference=[same])]) is True
+    wrong = replace(other, is_repacked=True)
+    assert bench_report.identical_logits([BenchRun(CASE, [ours], [other], reference=[wrong])]) is False
+
+
+def test_time_is_split_into_parts_that_add_up() -> None:
+    row = bench_report.side_rows([report()], CASE, 1e9)[0]
+    second = SECOND_NS
+    assert row["prefill"] == {
+        "elapsed_ns": 2 * second, "compute_ns": 2 * second - second // 2 - second // 8,
+        "disk_wait_ns": second // 2, "transfer_wait_ns": 0, "own_ns": second // 8,
+        "bytes_read": 400_000_000, "disk_share": 0.1,
+    }  # fmt: skip
+    assert row["decode"] == {
+        "elapsed_ns": second, "compute_ns": second - second // 2 - second // 8,
+        "disk_wait_ns": second // 2, "transfer_wait_ns": 0, "own_ns": second // 8,
+        "bytes_read": 200_000_000, "disk_share": 0.2,
+    }  # fmt: skip
+    stock = bench_report.side_rows([report("stock")], CASE, 1e9)[0]["decode"]
+    assert stock == {
+        "elapsed_ns": second, "compute_ns": None, "disk_wait_ns": None, "transfer_wait_ns": None,
+        "own_ns": None, "bytes_read": 1_000_000_000, "disk_share": None,
+    }  # fmt: skip
+
+
+def test_the_split_is_that_of_the_median_repetition() -> None:
+    runs = [report(cold=state_pass("cold", prefill_ns=ns * SECOND_NS)) for ns in (9, 3, 4)]
+    row = bench_report.side_rows(runs, CASE, 1e9)[0]
+    split = row["prefill"]
+    assert isinstance(split, dict)
+    assert split["elapsed_ns"] == 4 * SECOND_NS
 
 
 def test_logits_not_compared_are_none() -> None:
-    assert bench_report.identical_logits([BenchRun(16, [report()])]) is None
+    assert bench_report.identical_logits([BenchRun(CASE, [report()])]) is None
 
 
 def test_the_automatic_unit_is_the_headline() -> None:
-    runs = [BenchRun(3), BenchRun(None), BenchRun(64)]
+    runs = [BenchRun(BenchCase(64, unit)) for unit in (3, None, 64)]
     assert bench_report.headline_run(runs) is runs[1]
     assert bench_report.headline_run(runs[2:]) is runs[2]
 
 
 def test_records_survive_their_journey_as_json() -> None:
-    task = BenchTask("ours", "m.gguf", 64, 8, 256, 2, 259, 1, budget_bytes=5, unit_tokens=16)
+    task = BenchTask("ours", "m.gguf", 64, 8, 256, 2, 259, 1, unit_tokens=16, devices=("a", "b"))
     assert BenchTask.from_json(task.to_json()) == task
     for side in ("ours", "stock"):
         assert ChildReport.from_json(report(side).to_json()) == report(side)
 
 
 def test_costs_since() -> None:
-    later, earlier = PassCosts(10, 9, 8, 7, 6, 5, 4), PassCosts(1, 2, 3, 4, 5, 5, 4)
-    assert later.since(earlier) == PassCosts(9, 7, 5, 3, 1, 0, 0)
+    later, earlier = PassCosts(10, 9, 8, 7, 6, 5, 4, 3, 2), PassCosts(1, 2, 3, 4, 5, 5, 4, 1, 2)
+    assert later.since(earlier) == PassCosts(9, 7, 5, 3, 1, 0, 0, 2, 0)
     assert PassCosts(10).since(PassCosts(4)) == PassCosts(6)
