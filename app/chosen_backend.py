@@ -19,7 +19,7 @@ from engine.backends.base import (
 )
 from engine.config import LoadSettings, SamplingSettings
 from engine.errors import StateError
-from engine.events import Counters, ExpertsSampled
+from engine.events import Counters, ExpertsSampled, LayersSampled
 
 # no file name: a real file is always given with its absolute path
 SIMULATED_PATH = Path("simulated run")
@@ -89,6 +89,9 @@ class ChosenBackend:
 
     def experts(self) -> ExpertsSampled | None:
         return self._chosen.experts()
+
+    def layers(self) -> LayersSampled | None:
+        return self._chosen.layers()
 
     @property
     def _chosen(self) -> InferenceBackend:

@@ -367,4 +367,23 @@ class ExpertsSampled(Event):
     last_use_pass: NDArray[np.int64]
 
 
-METRIC_EVENTS = (LoadProgress, PrefillProgress, WarmUpProgress, CountersSampled, ExpertsSampled)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LayersSampled(Event):
+    """What each expert layer cost since the load, cumulative; one number per layer of `moe_layers`.
+
+    Every pair is (prefill, decode). `disk_wait_ns` and `transfer_wait_ns` as in Counters, `own_ns` our own
+    work between them, `compute_ns` from a layer's routing to the next one's. Sums over the layers are those
+    of Counters: disk waits, transfer waits, `callback_ns`, and for `misses` `expert_misses`.
+    """
+
+    moe_layers: tuple[int, ...]
+    disk_wait_ns: tuple[tuple[int, ...], tuple[int, ...]]
+    transfer_wait_ns: tuple[tuple[int, ...], tuple[int, ...]]
+    own_ns: tuple[tuple[int, ...], tuple[int, ...]]
+    compute_ns: tuple[tuple[int, ...], tuple[int, ...]]
+    misses: tuple[tuple[int, ...], tuple[int, ...]]
+
+
+METRIC_EVENTS = (
+    LoadProgress, PrefillProgress, WarmUpProgress, CountersSampled, ExpertsSampled, LayersSampled,
+)  # fmt: skip

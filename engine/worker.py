@@ -136,7 +136,10 @@ class Worker:
                 initialise_ns=result.initialise_ns,
             )
         )
-        self._sampler = PassSampler(self._backend.counters, self._backend.experts, self._emit, self._clock)
+        backend = self._backend
+        self._sampler = PassSampler(
+            backend.counters, backend.experts, backend.layers, self._emit, self._clock
+        )
         self._sampler.finish(command.request_id)
 
     def _read_model(

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from engine.config import LoadSettings, SamplingSettings
 from engine.errors import Cancelled
-from engine.events import Counters, ExpertsSampled, LoadPhase, ModelInfo
+from engine.events import Counters, ExpertsSampled, LayersSampled, LoadPhase, ModelInfo
 
 
 class CancelToken:
@@ -159,3 +159,6 @@ class InferenceBackend(Protocol):
 
     def experts(self) -> ExpertsSampled | None:
         """Per-expert detail (copies), or None for a dense model. Under 5 ms."""
+
+    def layers(self) -> LayersSampled | None:
+        """What each expert layer cost so far, or None for a dense model. Under 5 ms."""

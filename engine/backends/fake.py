@@ -14,13 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.backends.base import CancelToken, LoadReport, LoadResult, WarmUpReport, WarmUpResult
+from engine.backends.fake_layers import FakeLayers
 from engine.backends.fake_model import fake_model_info
 from engine.backends.fake_residency import FakeResidency, UnitOutcome
 from engine.backends.fake_script import FakeScript
 from engine.backends.fake_vocabulary import BEGIN_TOKEN, END_TOKEN, N_VOCAB, FakeVocabulary
 from engine.config import LoadSettings, SamplingSettings
 from engine.errors import ContextFullError, DiskReadError, StateError
-from engine.events import Counters, ExpertsSampled, LoadPhase, ModelInfo
+from engine.events import Counters, ExpertsSampled, LayersSampled, LoadPhase, ModelInfo
+from engine.placement.tier import Tier
 
 # Waiting in slices keeps every wait cancellable.
 _SLICE_SECONDS = 0.01
@@ -63,6 +65,7 @@ class FakeBackend:
         self._sleep = sleep
         self._info: ModelInfo | None = None
         self._residency: FakeResidency | None = None
+        self._layers = FakeLayers(0)
         self._vocabulary = FakeVocabulary()
         self._counters = Counters()
         self._kv: list[int] = []
@@ -118,9 +121,11 @@ class FakeBackend:
         self._counters = Counters(
             bytes_read=script.dense_bytes,
             bytes_by_reason={"dense": script.dense_bytes, "miss": 0, "stream": 0, "warm_up": 0},
+            requests_by_tier={tier.name.lower(): 0 for tier in Tier},
         )
         if info.slot_classes:
             slots = info.slot_classes[0]
+            self._layers = FakeLayers(script.n_layer)
             self._residency = FakeResidency(
                 (script.n_layer, script.n_expert),
                 script.top_k,
@@ -223,6 +228,10 @@ class FakeBackend:
         """Copies of the simulated residency, or None for a dense model."""
         return None if self._residency is None else self._residency.sample()
 
+    def layers(self) -> LayersSampled | None:
+        """What the simulated layers cost, or None for a dense model."""
+        return None if self._residency is None else self._layers.sample()
+
     def _loaded(self) -> ModelInfo:
         if self._info is None:
             raise StateError("No model is loaded.", "Load a model first.")
@@ -283,6 +292,8 @@ class FakeBackend:
         disk_seconds: tuple[float, float],
     ) -> None:
         busy_ns, wait_ns = (min(elapsed_ns, int(seconds * 1e9)) for seconds in disk_seconds)
+        if self._residency is not None:
+            self._layers.add(is_prefill, outcome.missed, outcome.read, wait_ns, elapsed_ns - wait_ns)
         old = self._counters
         by_reason = {
             **old.bytes_by_reason,
@@ -306,6 +317,10 @@ class FakeBackend:
             expert_streamed_used=old.expert_streamed_used + outcome.streamed,
             evictions=old.evictions + outcome.evictions,
             passes=old.passes + 1,
+            requests_by_tier={
+                tier.name.lower(): old.requests_by_tier[tier.name.lower()] + outcome.requests_by_tier[tier]
+                for tier in Tier
+            },
         )
 
     def _wait(self, seconds: float, cancel: CancelToken) -> None:

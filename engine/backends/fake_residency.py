@@ -10,20 +10,36 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.events import ExpertsSampled
+from engine.placement.tier import Tier
 
 Number = TypeVar("Number", np.int64, np.uint8)
 
-DISK, WINDOW, POOL = 0, 1, 2
+DISK, WINDOW, POOL = Tier.DISK, Tier.HOST_WINDOW, Tier.HOST_POOL
 
 
 @dataclass(frozen=True, slots=True)
 class UnitOutcome:
-    """What one unit asked of memory, counted as in `Counters`: distinct experts per layer."""
+    """What one unit asked of memory, counted as in `Counters`: distinct experts per layer.
 
-    requests: int = 0
-    misses: int = 0
-    streamed: int = 0
+    `missed` and `read` (missed or streamed) have one number per layer, `requests_by_tier` one per Tier.
+    """
+
+    requests_by_tier: tuple[int, ...] = (0,) * len(Tier)
+    missed: tuple[int, ...] = ()
+    read: tuple[int, ...] = ()
     evictions: int = 0
+
+    @property
+    def requests(self) -> int:
+        return sum(self.requests_by_tier)
+
+    @property
+    def misses(self) -> int:
+        return sum(self.missed)
+
+    @property
+    def streamed(self) -> int:
+        return sum(self.read) - self.misses
 
 
 class FakeResidency:
@@ -62,19 +78,18 @@ class FakeResidency:
         """
         self._pass += 1
         uses = self._prefill_uses if is_prefill else self._decode_uses
-        requests = misses = streamed = evictions = 0
+        asked, missed, read, evictions = np.zeros(len(Tier), np.int64), list[int](), list[int](), 0
         for layer, experts in enumerate(self._picks(n_tokens)):
             np.add.at(uses[layer], experts, 1)
             needed = np.unique(experts)
             self._last_use[layer, needed] = self._pass
-            missing = needed[self._tiers[layer, needed] == DISK]
+            tiers = self._tiers[layer, needed]
+            asked += np.bincount(tiers, minlength=len(Tier))
+            missing = needed[tiers == DISK]
             evictions += sum(self._bring_in(layer, int(expert)) for expert in missing)
-            requests += len(needed)
-            if is_prefill and layer > 0:
-                streamed += len(missing)
-            else:
-                misses += len(missing)
-        return UnitOutcome(requests, misses, streamed, evictions)
+            read.append(len(missing))
+            missed.append(0 if is_prefill and layer > 0 else len(missing))
+        return UnitOutcome(tuple(asked.tolist()), tuple(missed), tuple(read), evictions)
 
     def favourites_missing(self) -> list[NDArray[np.intp]]:
         """Per layer, the most popular experts that its pool has room for and that are not in memory."""

@@ -58,7 +58,7 @@ class HeatKeeper:
         if pools is not None:
             profile = HeatProfile(self._numbers, self._profile.use, pools.learned())
         else:
-            statistics.fold_watched()
+            statistics.fold()
             profile = HeatProfile(self._numbers, self._learned(layers, statistics), self._profile.heat)
         try:
             self._file.save(profile)

@@ -23,7 +23,7 @@ from engine.backends.loaded import Loaded
 from engine.backends.slot_loading import load_model
 from engine.config import LoadSettings, SamplingSettings
 from engine.errors import StateError
-from engine.events import Counters, ExpertsSampled
+from engine.events import Counters, ExpertsSampled, LayersSampled
 from engine.native.sampler import NativeSampler
 from engine.native.vocabulary import Vocabulary
 
@@ -136,6 +136,9 @@ class LlamaCppBackend:
 
     def experts(self) -> ExpertsSampled | None:
         return self._model.experts()
+
+    def layers(self) -> LayersSampled | None:
+        return self._model.layer_costs()
 
     @property
     def _model(self) -> Loaded:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from engine.backends.base import CancelToken, LoadResult, WarmUpReport, WarmUpResult
 from engine.backends.heat_keeper import HeatKeeper
-from engine.events import Counters, ExpertsSampled
+from engine.events import Counters, ExpertsSampled, LayersSampled
 from engine.native.context import NativeContext
 from engine.native.model import NativeModel
 from engine.offload.expert_pipeline import ExpertPipeline
@@ -20,6 +20,7 @@ from engine.offload.pass_statistics import PassStatistics
 from engine.offload.read_job import ReadReason
 from engine.offload.reader_pool import ReaderPool
 from engine.offload.slot_layers import LayerSlots, SlotClass
+from engine.placement.tier import Tier
 from engine.placement.warm_up import expected_hits
 
 
@@ -41,21 +42,22 @@ class Loaded:
     def counters(self) -> Counters:
         """Cumulative counters since load."""
         statistics = self.statistics
-        statistics.fold_watched()
+        statistics.fold()
+        times = statistics.times
         bytes_by_reason, busy_ns, errors = self.readers.snapshot()
         return Counters(
             prefill_tokens=statistics.tokens_prefill,
             decode_tokens=statistics.tokens_decode,
             prefill_ns=statistics.prefill_ns,
             decode_ns=statistics.decode_ns,
-            disk_wait_prefill_ns=statistics.wait_prefill_ns,
-            disk_wait_decode_ns=statistics.wait_decode_ns,
-            callback_ns=statistics.callback_ns,
+            disk_wait_prefill_ns=int(times.disk_wait_ns[0].sum()),
+            disk_wait_decode_ns=int(times.disk_wait_ns[1].sum()),
+            callback_ns=int(times.own_ns.sum()),
             disk_busy_ns=busy_ns,
             bytes_read=sum(bytes_by_reason.values()),
             bytes_by_reason=bytes_by_reason,
             expert_requests=statistics.expert_requests,
-            expert_misses=statistics.expert_misses,
+            expert_misses=int(times.misses.sum()),
             expert_streamed=statistics.expert_streamed,
             expert_streamed_used=statistics.expert_streamed_used,
             evictions=sum(slot_class.table.evictions for slot_class in self.classes),
@@ -65,20 +67,42 @@ class Loaded:
             ranks_replaced=statistics.routing_cost.replaced,
             gate_mass_wanted=statistics.routing_cost.gate_mass_wanted,
             gate_mass_used=statistics.routing_cost.gate_mass_used,
+            transfer_wait_prefill_ns=int(times.transfer_wait_ns[0].sum()),
+            transfer_wait_decode_ns=int(times.transfer_wait_ns[1].sum()),
+            requests_by_tier={t.name.lower(): int(statistics.requests_by_tier[t]) for t in Tier},
         )
 
     def experts(self) -> ExpertsSampled | None:
         """Per-expert detail as copies, or None for a dense model."""
         if not self.layers:
             return None
-        self.statistics.fold_watched()
+        self.statistics.fold()
         return ExpertsSampled(
-            moe_layers=tuple(layer.experts.layer for layer in self.layers),
+            moe_layers=self._moe_layers,
             prefill_uses=self.statistics.uses[0].copy(),
             decode_uses=self.statistics.uses[1].copy(),
             tiers=self._tiers(),
             last_use_pass=self.statistics.last_use_pass.copy(),
         )
+
+    def layer_costs(self) -> LayersSampled | None:
+        """What each expert layer cost, or None for a dense model."""
+        if not self.layers:
+            return None
+        self.statistics.fold()
+        times = self.statistics.times
+        return LayersSampled(
+            moe_layers=self._moe_layers,
+            disk_wait_ns=_phases(times.disk_wait_ns),
+            transfer_wait_ns=_phases(times.transfer_wait_ns),
+            own_ns=_phases(times.own_ns),
+            compute_ns=_phases(times.compute_ns),
+            misses=_phases(times.misses),
+        )
+
+    @property
+    def _moe_layers(self) -> tuple[int, ...]:
+        return tuple(layer.experts.layer for layer in self.layers)
 
     def _tiers(self) -> NDArray[np.uint8]:
         by_class = {
@@ -136,3 +160,8 @@ class Loaded:
     def close(self) -> None:
         """Stop the readers, free the memory; idempotent."""
         self.resources.close()
+
+
+def _phases(values: NDArray[np.int64]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    prefill, decode = values.tolist()
+    return tuple(prefill), tuple(decode)

@@ -6,8 +6,8 @@ Runs inside ggml's eval callback on the engine thread. Exceptions never reach C:
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
+from time import perf_counter_ns
 
 import numpy as np
 from numpy.typing import NDArray
@@ -112,7 +112,9 @@ class ExpertPipeline:
             if self.error is None:
                 name = tensor.name_of(node)
                 if self.resident is not None and self.resident.knows(name):
-                    self.resident.route(name, node)
+                    started_ns = perf_counter_ns()
+                    layer_index = self.resident.route(name, node)
+                    self._statistics.layer_ranked(layer_index, started_ns)
                     return True
                 layer = self._by_node[name]
                 if not (self._is_watching and self._watch(layer, node)):
@@ -127,14 +129,15 @@ class ExpertPipeline:
         """One decoded token in a layer where nothing is evicted: if its experts are there, nothing moves."""
         if layer.present is None:
             return False
+        started_ns = perf_counter_ns()
         ids = tensor.first_row_bytes(tensor.source_of(node, 1))
         if not all(map(layer.present.__getitem__, memoryview(ids).cast("i"))):
             return False
-        self._statistics.token_picked(layer.index, ids)
+        self._statistics.token_picked(layer.index, ids, started_ns)
         return True
 
     def _route(self, layer: LayerSlots, node: int) -> None:
-        started_ns = time.perf_counter_ns()
+        started_ns = perf_counter_ns()
         waited_ns = 0
         ids = tensor.int32_rows(tensor.source_of(node, 1))
         if not len(ids):
@@ -149,11 +152,12 @@ class ExpertPipeline:
             # nothing is ever evicted, and the tensors see expert e's slot at index e: ids stay as they are
             if row[picked].min() < 0:
                 waited_ns = self._bring(layer, picked)
+            else:
+                self._statistics.asked_kept(layer.index, picked)
         else:
             waited_ns = self._bring(layer, picked)
             ids[:] = row[picked]
-        elapsed_ns = time.perf_counter_ns() - started_ns
-        self._statistics.layer_done(layer.index, picked, elapsed_ns, waited_ns)
+        self._statistics.layer_done(layer.index, picked, started_ns, waited_ns)
         if self.on_layer is not None:
             self.on_layer(layer.index + 1, len(self._layers))
 
@@ -163,8 +167,10 @@ class ExpertPipeline:
         table = slot_class.table
         distinct, picks = np.unique(picked, return_counts=True)
         wanted = distinct.astype(np.int64)
-        table.observe(row, wanted, picks, len(picked))
         self._loads.collect_finished(slot_class, row)
+        tiers = table.tiers(slot_class.plan.decode_pool, slice(row, row + 1))
+        self._statistics.asked(tiers[0, wanted])
+        table.observe(row, wanted, picks, len(picked))
         moves = table.prepare(row, wanted, self._n_tokens)
         waited_ns = 0
         if moves is None:

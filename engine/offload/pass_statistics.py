@@ -2,59 +2,89 @@
 
 from __future__ import annotations
 
+from time import perf_counter_ns
+
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.offload.layer_times import PASS_END, LayerTimes
 from engine.placement.promotion import PromotionClock
 from engine.placement.routing_policy import RoutingCost
+from engine.placement.tier import Tier
 
-_MOST_WATCHED = 1024  # layers; folding in bulk costs a tenth of folding token by token
+_MOST_VISITS = 1024  # folding in bulk costs a tenth of folding token by token
 
 
 class PassStatistics:
-    """`uses[0]` prefill, `uses[1]` decode: picks per (layer, expert), shape (2, layers, experts)."""
+    """`uses[0]` prefill, `uses[1]` decode: picks per (layer, expert), shape (2, layers, experts).
+
+    `requests_by_tier`: distinct experts that layers asked for, by where they were then. `kept_tiers`, shape
+    (layers, experts): that place, for layers where nothing is ever evicted.
+    """
 
     def __init__(self, n_layer: int, n_expert: int) -> None:
         self.uses = np.zeros((2, n_layer, n_expert), np.int64)
         self.last_use_pass = np.zeros((n_layer, n_expert), np.int64)
+        self.times = LayerTimes(n_layer)
         self.passes = self.tokens_prefill = self.tokens_decode = 0
-        self.wait_prefill_ns = self.wait_decode_ns = self.callback_ns = 0
         self.prefill_ns = self.decode_ns = 0
-        self.expert_requests = self.expert_misses = 0
+        self.requests_by_tier = np.zeros(len(Tier), np.int64)
+        self.kept_tiers = np.full((n_layer, n_expert), Tier.HOST_POOL, np.uint8)
         self.expert_streamed = self.expert_streamed_used = 0
         self.routing_cost = RoutingCost()
         self._picked: list[tuple[int, NDArray[np.int32]]] = []
-        self._watched: list[tuple[int, int, bytes]] = []  # pass, layer, ids
+        # layer, ids that are still to be counted, start and end in nanoseconds
+        self._visits: list[tuple[int, bytes, int, int]] = []
         self._streamed: dict[int, NDArray[np.int64]] = {}
         self._promotions = PromotionClock()
         self._n_tokens, self._is_prefill = 0, False
 
+    @property
+    def expert_requests(self) -> int:
+        """Distinct experts that layers asked for, one unit at a time."""
+        return int(self.requests_by_tier.sum())
+
     def begin_pass(self, n_tokens: int, is_prefill: bool) -> None:
         """What follows up to `end_pass` belongs to a pass of `n_tokens`."""
+        if is_prefill is not self._is_prefill:
+            self.fold()
         self._n_tokens, self._is_prefill = n_tokens, is_prefill
 
-    def layer_done(self, layer_index: int, picked: NDArray[np.int32], callback_ns: int, wait_ns: int) -> None:
-        """One layer was routed; `callback_ns` includes `wait_ns`."""
-        self.callback_ns += callback_ns - wait_ns
+    def layer_done(
+        self, layer_index: int, picked: NDArray[np.int32], started_ns: int, disk_wait_ns: int
+    ) -> None:
+        """One layer was routed, from `started_ns` up to now."""
+        self._visits.append((layer_index, b"", started_ns, perf_counter_ns()))
+        self.times.waited(self._phase, layer_index, disk_wait_ns)
         if self._is_prefill:
-            self.wait_prefill_ns += wait_ns
-            self._fold(layer_index, picked)  # a unit may take a minute: let it be seen
+            self._count_unit(layer_index, picked)  # a unit may take a minute: let it be seen
         else:
-            self.wait_decode_ns += wait_ns
-            self._picked.append((layer_index, picked))  # folding now would slow every layer of a token
+            self._picked.append((layer_index, picked))  # counting now would slow every layer of a token
+
+    def layer_ranked(self, layer_index: int, started_ns: int) -> None:
+        """A routing policy worked on a layer's ranking, from `started_ns` up to now."""
+        self._visits.append((layer_index, b"", started_ns, perf_counter_ns()))
+
+    def token_picked(self, layer_index: int, ids: bytes, started_ns: int) -> None:
+        """The experts (int32) that a decoded token picked and that were there: kept for `fold`."""
+        if ids:
+            self._visits.append((layer_index, ids, started_ns, perf_counter_ns()))
 
     def routing_changed(self, cost: RoutingCost) -> None:
         """A policy made tokens of this pass use other experts than their router wanted."""
         self.routing_cost += cost
 
-    def token_picked(self, layer_index: int, ids: bytes) -> None:
-        """The experts (int32) that a decoded token picked and that were there: kept for `fold_watched`."""
-        if ids:
-            self._watched.append((self.passes + 1, layer_index, ids))
+    def asked(self, tiers: NDArray[np.uint8]) -> None:
+        """A layer asks for distinct experts that are in these tiers."""
+        self.requests_by_tier += np.bincount(tiers, minlength=len(Tier))
+
+    def asked_kept(self, layer_index: int, picked: NDArray[np.int32]) -> None:
+        """A layer where nothing is ever evicted asks for these experts, each perhaps several times."""
+        self.asked(self.kept_tiers[layer_index, np.unique(picked)])
 
     def misses(self, layer_index: int, wanted: NDArray[np.int64], n_missing: int) -> None:
         """A layer wants these experts, `n_missing` of them neither usable nor on their way."""
-        self.expert_misses += n_missing
+        self.times.misses[self._phase, layer_index] += n_missing
         streamed = self._streamed.pop(layer_index, None)
         if streamed is not None:
             self.expert_streamed_used += int(np.isin(wanted, streamed, assume_unique=True).sum())
@@ -74,38 +104,57 @@ class PassStatistics:
             self.tokens_decode += self._n_tokens
 
     def end_pass(self) -> bool:
-        """Fold what is left into the totals; whether pools may be elected anew."""
+        """Count what the pass left to count; whether pools may be elected anew."""
+        now_ns = perf_counter_ns()
+        self._visits.append((PASS_END, b"", now_ns, now_ns))
         self.passes += 1
         if self._picked:
-            self._fold_decode()
-        if len(self._watched) >= _MOST_WATCHED:
-            self.fold_watched()
+            self._count_token()
+        if len(self._visits) >= _MOST_VISITS:
+            self.fold()
         self._streamed.clear()
         return self._promotions.is_due(self._is_prefill)
 
-    def fold_watched(self) -> None:
-        """Count what `token_picked` kept; call it before reading any figure."""
-        if not self._watched:
+    def fold(self) -> None:
+        """Bring the arrays up to date; call it before reading any figure."""
+        visits = self._visits
+        if not visits:
             return
-        passes, layers, ids = zip(*self._watched, strict=True)
-        self._watched.clear()
-        experts = np.frombuffer(b"".join(ids), np.int32).reshape(len(layers), -1)
-        places = np.array(layers)[:, None], experts
-        np.add.at(self.uses[1], places, 1)
-        np.maximum.at(self.last_use_pass, places, np.array(passes)[:, None])
-        self.expert_requests += experts.size
+        # the last layer may still compute: it stays, as a visit of no length
+        last_layer, _, _, last_ns = visits[-1]
+        self._visits = [] if last_layer == PASS_END else [(last_layer, b"", last_ns, last_ns)]
+        layer_tuple, ids, *times = zip(*visits, strict=True)
+        layers = np.fromiter(layer_tuple, np.int64, len(visits))
+        started_ns, ended_ns = (np.fromiter(each, np.int64, len(visits)) for each in times)
+        self.times.visited(self._phase, layers, started_ns, ended_ns)
+        self._count_watched(layers, ids)
 
-    def _fold(self, layer_index: int, picked: NDArray[np.int32]) -> None:
+    @property
+    def _phase(self) -> int:
+        return 0 if self._is_prefill else 1
+
+    def _count_watched(self, layers: NDArray[np.int64], ids: tuple[bytes, ...]) -> None:
+        is_watched = np.fromiter(map(len, ids), np.int64, len(ids)) > 0
+        watched = layers[is_watched, None]
+        if not len(watched):
+            return
+        is_end = layers == PASS_END
+        ends_before = np.cumsum(is_end)
+        passes = self.passes + 1 - (ends_before[-1] - ends_before[is_watched, None])
+        places = watched, np.frombuffer(b"".join(ids), np.int32).reshape(len(watched), -1)
+        np.add.at(self.uses[1], places, 1)
+        np.maximum.at(self.last_use_pass, places, passes)
+        self.asked(self.kept_tiers[places].ravel())
+
+    def _count_unit(self, layer_index: int, picked: NDArray[np.int32]) -> None:
         counts = np.bincount(picked.ravel(), minlength=self.uses.shape[2])
         self.uses[0, layer_index] += counts
         self.last_use_pass[layer_index, counts > 0] = self.passes + 1
-        self.expert_requests += int(np.count_nonzero(counts))
 
-    def _fold_decode(self) -> None:
+    def _count_token(self) -> None:
         """All layers of one token at once; a router never picks an expert twice for a token."""
         layers = np.array([layer_index for layer_index, _ in self._picked])[:, None]
         experts = np.concatenate([picked for _, picked in self._picked])
         self._picked.clear()
         self.uses[0 if self._is_prefill else 1, layers, experts] += 1
         self.last_use_pass[layers, experts] = self.passes
-        self.expert_requests += experts.size

@@ -35,17 +35,18 @@ class ResidentRouting:
         """Whether this node is a layer's ranking."""
         return name in self._index_of
 
-    def route(self, name: bytes, node: int) -> None:
-        """The ranking is computed: let the first k be what the policy allows."""
+    def route(self, name: bytes, node: int) -> int:
+        """The ranking is computed: let the first k be what the policy allows; returns the layer's index."""
         index = self._index_of[name]
         ranking = tensor.int32_rows(node)
         if not len(ranking):
-            return
+            return index
         wanted = ranking[:, : self._top_k].copy()
         members = self.pools.members[index, : ranking.shape[1]]
         ranking[:, : self._top_k] = choose_resident(ranking, self._top_k, members)
         self.pools.observe(index, wanted)
         self._wanted[index] = wanted
+        return index
 
     def cost(self, index: int, used: Ids, weights_node: int) -> RoutingCost:
         """What that changed in a layer; call it once, at the node that gathers the gate weights."""

@@ -132,24 +132,33 @@ class SlotTable:
         self._is_pool[(self._owner >= 0) & (self._owner // self.n_expert == row)] = False
         self._is_pool[self.table[row, experts]] = True
 
-    def tiers(self, pool_size: int) -> NDArray[np.uint8]:
-        """Tier of every expert, shape (rows, experts).
+    def tiers(self, pool_size: int, rows: slice = slice(None)) -> NDArray[np.uint8]:
+        """Tier of every expert, shape (rows, experts); cheap enough for the row of the layer in flight.
 
         The pool of a row are the experts that `set_pool` named; without that the `pool_size` most used ones.
         """
+        table = self.table[rows]
+        is_here = table >= 0
         if self.is_complete:
-            return np.where(self.table < 0, Tier.DISK, Tier.HOST_POOL).astype(np.uint8)
-        tiers = np.where(self.table < 0, Tier.DISK, Tier.HOST_WINDOW).astype(np.uint8)
-        if self._is_pool.any():
-            tiers[(self.table >= 0) & self._is_pool[self.table]] = Tier.HOST_POOL
-            return tiers
-        chance = np.where(self.table < 0, -1.0, self.uses.chance)
-        if pool_size:
-            best = np.argpartition(-chance, min(pool_size, self.n_expert) - 1, axis=1)[:, :pool_size]
-            is_best = np.zeros(self.table.shape, np.bool_)
-            np.put_along_axis(is_best, best, True, axis=1)
-            tiers[is_best & (self.table >= 0)] = Tier.HOST_POOL
+            is_pool = is_here
+        elif self._is_pool.any():
+            is_pool = self._is_pool[table]
+        else:
+            is_pool = self._is_among_best(is_here, self.uses.chance[rows], pool_size)
+        tiers = is_here.astype(np.uint8) * np.uint8(Tier.HOST_WINDOW)
+        tiers[is_here & is_pool] = Tier.HOST_POOL
         return tiers
+
+    def _is_among_best(
+        self, is_here: NDArray[np.bool_], chance: NDArray[np.float64], count: int
+    ) -> NDArray[np.bool_]:
+        """The `count` likeliest of those that are here, in each row."""
+        is_best = np.zeros(is_here.shape, np.bool_)
+        if count:
+            key = np.where(is_here, -chance, 1.0)
+            best = np.argpartition(key, min(count, self.n_expert) - 1, axis=1)[:, :count]
+            is_best[np.arange(len(best))[:, None], best] = True
+        return is_best
 
     # --- choosing slots ---------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from engine.backends.base import CancelToken, LoadReport, LoadResult, WarmUpReport, WarmUpResult
 from engine.config import LoadSettings, SamplingSettings
-from engine.events import Counters, ExpertsSampled, ModelInfo
+from engine.events import Counters, ExpertsSampled, LayersSampled, ModelInfo
 
 SPECIALS = ("<s>", "</s>", "<|im_start|>", "<|im_end|>")
 BOS, END = 256, 257
@@ -137,6 +137,9 @@ class ScriptedBackend:
         return self._counters
 
     def experts(self) -> ExpertsSampled | None:
+        return None
+
+    def layers(self) -> LayersSampled | None:
         return None
 
 

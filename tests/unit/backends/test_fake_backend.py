@@ -150,6 +150,7 @@ def test_times_of_a_dense_model_are_the_script_s() -> None:
     assert counters.decode_ns == pytest.approx(0.05e9, rel=1e-6)
     assert (counters.disk_wait_ns, counters.expert_requests) == (0, 0)
     assert simulation.backend.experts() is None
+    assert simulation.backend.layers() is None
 
 
 def test_warm_prefill_reads_less_and_waits_less() -> None:
@@ -172,6 +173,31 @@ def test_bytes_are_the_reads_and_decode_waits_for_all_of_them() -> None:
     # 1 MB at 1 GB/s is 1 ms
     assert counters.disk_wait_decode_ns == pytest.approx(counters.expert_misses * 1e6, rel=1e-6)
     assert counters.expert_requests == 20 * 24 * 4
+
+
+def test_figures_of_layers_add_up_to_the_counters() -> None:
+    simulation = loaded(FakeScript(disk_bytes_per_second=0.4e9))
+    simulation.prefill()
+    for position in range(100, 110):
+        simulation.backend.evaluate([300], position, is_prefill=False, cancel=simulation.token)
+    counters, layers = simulation.backend.counters(), simulation.backend.layers()
+    assert layers is not None
+    assert layers.moe_layers == tuple(range(24))
+    assert tuple(map(sum, layers.disk_wait_ns)) == (
+        counters.disk_wait_prefill_ns,
+        counters.disk_wait_decode_ns,
+    )
+    assert min(map(sum, layers.disk_wait_ns)) > 0
+    assert [sum(layers.compute_ns[phase]) + sum(layers.disk_wait_ns[phase]) for phase in (0, 1)] == [
+        counters.prefill_ns,
+        counters.decode_ns,
+    ]
+    assert sum(map(sum, layers.misses)) == counters.expert_misses
+    assert sum(layers.misses[0][1:]) == 0  # the other layers' experts are streamed
+    assert sum(counters.requests_by_tier.values()) == counters.expert_requests
+    # whatever was on disk was read, as a miss or streamed
+    assert counters.requests_by_tier["disk"] == counters.expert_misses + counters.expert_streamed
+    assert counters.requests_by_tier["host_pool"] > 0
 
 
 def test_read_fault_comes_once_and_leaves_the_cache_as_it_was() -> None:

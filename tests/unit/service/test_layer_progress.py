@@ -19,7 +19,7 @@ class Clock:
 
 def test_layers_are_reported_at_most_every_100_ms_and_only_while_the_prompt_is_read() -> None:
     clock, events = Clock(), list[Event]()
-    sampler = PassSampler(Counters, lambda: None, events.append, clock)
+    sampler = PassSampler(Counters, lambda: None, lambda: None, events.append, clock)
     sink = AnswerSink(7, 4096, events.append, sampler, lambda: None, clock)
     sink.layer_done(1, 48)
     assert events == []  # nothing is being read

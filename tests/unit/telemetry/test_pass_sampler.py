@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from engine.events import Counters, CountersSampled, Event, ExpertsSampled
+from engine.events import Counters, CountersSampled, Event, ExpertsSampled, LayersSampled
 from engine.telemetry.pass_sampler import PassSampler
 from tests.support.virtual_time import VirtualTime
 
@@ -20,10 +20,18 @@ def experts() -> ExpertsSampled:
     )
 
 
+def layers() -> LayersSampled:
+    each = ((1,), (2,))
+    return LayersSampled(
+        moe_layers=(0,), disk_wait_ns=each, transfer_wait_ns=each, own_ns=each, compute_ns=each, misses=each
+    )
+
+
 def sampled(passes: int, gap_seconds: float, has_experts: bool = True) -> list[Event]:
     """Events of `passes` passes, one each `gap_seconds`, without the final samples."""
     time, events = VirtualTime(), list[Event]()
-    sampler = PassSampler(Counters, experts if has_experts else lambda: None, events.append, time.clock)
+    details = (experts, layers) if has_experts else (lambda: None, lambda: None)
+    sampler = PassSampler(Counters, *details, events.append, time.clock)
     for _ in range(passes):
         sampler.pass_done(3)
         time.sleep(gap_seconds)
@@ -37,7 +45,7 @@ def count(events: list[Event], kind: type[Event]) -> int:
 def test_a_second_of_fast_passes() -> None:
     events = sampled(passes=100, gap_seconds=0.01)
     assert count(events, CountersSampled) == 20
-    assert count(events, ExpertsSampled) == 5
+    assert (count(events, ExpertsSampled), count(events, LayersSampled)) == (5, 5)
     assert {event.request_id for event in events} == {3}
 
 
@@ -47,15 +55,16 @@ def test_slow_passes_are_all_sampled() -> None:
 
 
 def test_dense_models_have_no_expert_samples() -> None:
-    assert count(sampled(passes=3, gap_seconds=1, has_experts=False), ExpertsSampled) == 0
+    events = sampled(passes=3, gap_seconds=1, has_experts=False)
+    assert {type(event) for event in events} == {CountersSampled}
 
 
 def test_finish_samples_at_once() -> None:
     time, events = VirtualTime(), list[Event]()
-    sampler = PassSampler(lambda: Counters(passes=9), experts, events.append, time.clock)
+    sampler = PassSampler(lambda: Counters(passes=9), experts, layers, events.append, time.clock)
     sampler.pass_done(1)
     events.clear()
     sampler.finish(1)
-    assert [type(event) for event in events] == [CountersSampled, ExpertsSampled]
+    assert [type(event) for event in events] == [CountersSampled, ExpertsSampled, LayersSampled]
     assert isinstance(events[0], CountersSampled)
     assert events[0].counters.passes == 9
