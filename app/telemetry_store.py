@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from app.ceiling import Ceiling
 from app.counter_rates import CounterRates
 from app.expert_history import ExpertHistory
 from engine.events import (
@@ -77,16 +78,27 @@ class TelemetryStore:
         self.rates = CounterRates(RING_ROWS)
         self.answers: deque[AnswerTiming] = deque(maxlen=ANSWERS_KEPT)
         self.newest_ns = 0
+        self.measured_drive_bytes_per_second: float | None = None
+        self.measured_memory_bytes_per_second: float | None = None
         self.context_used_tokens = 0  # prompt and answer so far, of the newest request
         self._prompt_tokens = self._prompt_ready_ns = 0
         self._answer_count = 0
         self._first_paint = 0, 0  # request id, nanoseconds
 
     @property
-    def drive_bytes_per_second(self) -> float:
-        """The drive's measured maximum: as the engine reports it, or the highest rate seen; 0 if unknown."""
+    def drive_ceiling(self) -> Ceiling:
+        """The most the model's drive gives."""
         measured = self.model.drive_bytes_per_second if self.model else None
-        return max(measured or 0.0, self.rates.peak_bytes_per_second)
+        return Ceiling.of(measured or self.measured_drive_bytes_per_second, self.rates.peak_bytes_per_second)
+
+    @property
+    def link_ceiling(self) -> Ceiling | None:
+        """The most the links to all devices of the model give together; None without devices."""
+        rates = [each.link_bytes_per_second for each in self.model.devices] if self.model else []
+        if not rates:
+            return None
+        measured = sum(rate for rate in rates if rate) if all(rates) else None
+        return Ceiling.of(measured, self.rates.peak_link_bytes_per_second)
 
     def apply(self, events: Sequence[Event]) -> None:
         """Take events in the order of their `seq`; events without figures change nothing."""

@@ -15,15 +15,17 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.inspector.evidence import WINDOW_SECONDS, Evidence
 from app.inspector.expert_view import ExpertView
 from app.inspector.fidelity_meter import FidelityMeter
+from app.inspector.memory_figures import context_words
 from app.inspector.numbers_view import NumbersView
 from app.inspector.replay_bar import ReplayBar
 from app.inspector.slot_figures import resident_share
 from app.inspector.slots_view import SlotsView
 from app.inspector.time_view import TimeView
 from app.inspector.ttft_view import TtftView
-from app.inspector.verdict import WINDOW_SECONDS, Evidence, verdict
+from app.inspector.verdict import verdict
 from app.inspector.verdict_bar import VerdictBar
 from app.playback import Playback
 from app.telemetry_store import TelemetryStore
@@ -120,6 +122,8 @@ class InspectorDock(QDockWidget):
             return
         self._drawn = state
         self.verdict_bar.show_verdict(verdict(self._evidence()))
+        model = self._store.model
+        self.verdict_bar.show_context(context_words(model, self._store.context_used_tokens) if model else "")
         self.fidelity.draw(self._store.counters)
         self._views[self._tabs.currentIndex()].draw(self._store)
 
@@ -170,7 +174,10 @@ class InspectorDock(QDockWidget):
             load_progress=store.load_progress,
             warm_up_progress=store.warm_up_progress,
             window=store.rates.window(WINDOW_SECONDS),
-            drive_bytes_per_second=store.drive_bytes_per_second,
+            drive=store.drive_ceiling,
+            link=store.link_ceiling,
+            memory_bytes_per_second=store.measured_memory_bytes_per_second,
+            model=store.model,
             resident_share=resident_share(store.experts.sample) if store.experts else None,
         )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.inspector.figures import UNKNOWN, percent_text
+from app.inspector.figures import UNKNOWN, count_text, part_text, percent_text
 from app.inspector.slot_figures import used_slot_bytes
 from engine.config import format_size
 from engine.events import ExpertsSampled, ModelInfo
@@ -49,6 +49,26 @@ def planned_bytes(model: ModelInfo) -> int:
 def kv_bytes_per_token(model: ModelInfo) -> int:
     """Keys and values of one token."""
     return model.kv_bytes // model.context_tokens if model.context_tokens else 0
+
+
+def bytes_per_token(model: ModelInfo) -> int:
+    """Dense weights and the chosen experts of every MoE layer; all counted as the largest of them."""
+    return model.dense_bytes + len(model.moe_layers) * model.top_k * model.expert_bytes
+
+
+def budget_for_all_bytes(model: ModelInfo) -> int:
+    """The RAM budget with which every expert would have a slot."""
+    all_slots = sum(each.slot_bytes * each.n_expert * len(each.layers) for each in model.slot_classes)
+    return model.ram_budget_bytes - model.slots_bytes + max(all_slots, model.slots_bytes)
+
+
+def context_words(model: ModelInfo, filled_tokens: int) -> str:
+    """Size and growth of the KV cache in a line."""
+    each = kv_bytes_per_token(model)
+    return (
+        f"KV cache: {part_text(filled_tokens * each, model.kv_bytes)} filled ({count_text(filled_tokens)} of "
+        f"{count_text(model.context_tokens)} tokens), {format_size(each)} more per token."
+    )
 
 
 def _budget_row(model: ModelInfo) -> MemoryRow:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
 
+from app.inspector.evidence import WINDOW_SECONDS
 from app.inspector.figure_table import FigureTable
 from app.inspector.figures import (
     UNKNOWN,
@@ -13,8 +14,7 @@ from app.inspector.figures import (
     rate_text,
     speed_text,
 )
-from app.inspector.memory_figures import kv_bytes_per_token
-from app.inspector.verdict import WINDOW_SECONDS
+from app.inspector.memory_figures import bytes_per_token, kv_bytes_per_token
 from app.telemetry_store import TelemetryStore
 from app.window_totals import WindowTotals, hit_share, speed_per_second
 from engine.config import format_size
@@ -150,11 +150,6 @@ def memory_rows(model: ModelInfo | None, window: WindowTotals | None) -> list[tu
         ("needed memory bandwidth", rate_text(needed)),
         ("read from disk meanwhile", rate_text(window.bytes_per_second if window else None)),
     ]
-
-
-def bytes_per_token(model: ModelInfo) -> int:
-    """Dense weights and the chosen experts of every MoE layer; all counted as the largest of them."""
-    return model.dense_bytes + len(model.moe_layers) * model.top_k * model.expert_bytes
 
 
 def _filled_words(model: ModelInfo, used_tokens: int) -> str:

@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.expert_moves import MOVES
 from app.inspector.display_words import MOVE_WORDS, TIER_WORDS
+from app.inspector.evidence import WINDOW_SECONDS
 from app.inspector.expert_words import missing_figures
 from app.inspector.figure_table import FigureTable
 from app.inspector.layer_bars import LayerBars
@@ -16,7 +17,6 @@ from app.inspector.notice_page import NoticePage
 from app.inspector.plot_theme import plot_colours, swatches_html
 from app.inspector.slot_figures import layer_figures, tier_figures, tiers_of
 from app.inspector.slot_words import hits_words, moves_words, tier_texts
-from app.inspector.verdict import WINDOW_SECONDS
 from app.inspector.warm_up_panel import WarmUpPanel
 from app.inspector.wrapped_label import wrapped_label
 from app.telemetry_store import TelemetryStore

@@ -1,4 +1,4 @@
-"""Speed, disk rate and disk wait over time, and the same as figures."""
+"""Speed, rates, waits and bytes per token over time, and the same as figures."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from collections.abc import Callable
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
+from app.ceiling import NOT_MEASURED, Ceiling
+from app.inspector.evidence import WINDOW_SECONDS
 from app.inspector.plot_theme import plot_colours, swatches_html
 from app.inspector.time_axis import TimeAxis
-from app.inspector.time_plots import TimePicture, TimePlots
+from app.inspector.time_plots import TimePicture, TimePlots, rate_colours
 from app.inspector.time_range import range_between
 from app.inspector.time_words import figures_words, selection_words
-from app.inspector.verdict import WINDOW_SECONDS
 from app.rate_series import RateSeries
 from app.telemetry_store import TelemetryStore
 from app.window_totals import WindowTotals
@@ -20,6 +21,16 @@ from app.window_totals import WindowTotals
 SPAN_CHOICES = {"Last 60 s": 60, "Last 5 min": 300, "Last 30 min": 1800}
 _PAN_SHARE = 0.2
 _ZOOM_STEP = 1.25
+_LEGEND = {
+    "prefill_tokens_per_second": "prefill",
+    "decode_tokens_per_second": "decode",
+    "bytes_per_second": "read from disk, and per token (right: load)",
+    "link_bytes_per_second": "copied to devices (right: load)",
+    "compute_share": "computing",
+    "disk_wait_share": "stood still for the disk",
+    "transfer_wait_share": "stood still for the link",
+}
+_LINK_RATES = ("link_bytes_per_second", "transfer_wait_share")
 _KEYS = (
     "Wheel or W, S: zoom. Shift with drag or wheel, or A, D: move. Drag: select and sum; R selects all "
     "that is shown. F: zoom to the selection. Delete: select nothing. Space: follow."
@@ -33,7 +44,8 @@ class TimeView(QWidget):
         super().__init__(parent)
         self._series: RateSeries | None = None
         self._window: WindowTotals | None = None
-        self._drive_bytes_per_second = 0.0
+        self._drive: Ceiling = NOT_MEASURED
+        self._link: Ceiling | None = None
         self._axis = TimeAxis(SPAN_CHOICES["Last 60 s"])
         self._span = QComboBox()
         self._follow = QPushButton("Following")
@@ -92,7 +104,7 @@ class TimeView(QWidget):
         """Take the newest samples; the picture moves only while it follows."""
         self._series = store.rates.series(max(SPAN_CHOICES.values()))
         self._window = store.rates.window(WINDOW_SECONDS)
-        self._drive_bytes_per_second = store.drive_bytes_per_second
+        self._drive, self._link = store.drive_ceiling, store.link_ceiling
         if len(self._series.t_ns):
             self._axis.take(int(self._series.start_ns[0]), int(self._series.t_ns[-1]))
         self._paint_plots()
@@ -100,13 +112,14 @@ class TimeView(QWidget):
     def _paint_plots(self) -> None:
         if self._series is None:
             return
-        axis, drive = self._axis, self._drive_bytes_per_second
+        axis, ceilings = self._axis, (self._drive, self._link)
         if axis.selection is None:
-            self._figures.setText(figures_words(self._window, drive))
+            self._figures.setText(figures_words(self._window, *ceilings))
         else:
             chosen = self._series.mostly_between(axis.selection.start_ns, axis.selection.end_ns)
-            self._figures.setText(selection_words(chosen.totals(), drive))
-        self._plots.draw(TimePicture(self._series, axis.shown, axis.newest_ns, axis.selection, drive))
+            self._figures.setText(selection_words(chosen.totals(), *ceilings))
+        self._plots.draw(TimePicture(self._series, axis.shown, axis.newest_ns, axis.selection, *ceilings))
+        self._show_legend()
         self._follow.setChecked(axis.is_following)
         # a pressed button hardly differs in the dark
         self._follow.setText("Following" if axis.is_following else "Follow")
@@ -171,11 +184,9 @@ class TimeView(QWidget):
             self._show_legend()
 
     def _show_legend(self) -> None:
-        colours = plot_colours(self.palette())
-        entries = [
-            (colours.prefill, "prefill"),
-            (colours.decode, "decode"),
-            (colours.disk, "read from disk (right: load)"),
-            (colours.wait, "time stood still for the disk"),
-        ]
-        self._legend.setText(swatches_html(entries))
+        """Only of what there is to see; written anew only when that changes, or the colours."""
+        colours = rate_colours(plot_colours(self.palette()))
+        names = [name for name in _LEGEND if self._plots.has_link or name not in _LINK_RATES]
+        words = swatches_html([(colours[name], _LEGEND[name]) for name in names])
+        if words != self._legend.text():
+            self._legend.setText(words)

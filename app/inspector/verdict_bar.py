@@ -1,10 +1,10 @@
-"""The sentence of verdict, and on a click the rule behind it."""
+"""The sentence of verdict, on a click the rule behind it, and the KV cache's size and growth."""
 
 from __future__ import annotations
 
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
-from app.inspector.verdict import Verdict
+from app.inspector.evidence import Verdict
 
 
 class VerdictBar(QWidget):
@@ -12,10 +12,11 @@ class VerdictBar(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._sentence, self._rule = QLabel(), QLabel()
+        self._sentence, self._rule, self._context = QLabel(), QLabel(), QLabel()
         for label, name in (
             (self._sentence, "What the engine waits for"),
             (self._rule, "Rule of the verdict"),
+            (self._context, "Size and growth of the KV cache"),
         ):
             label.setWordWrap(True)
             label.setAccessibleName(name)
@@ -31,6 +32,8 @@ class VerdictBar(QWidget):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addLayout(self._top)
         layout.addWidget(self._rule)
+        layout.addWidget(self._context)
+        self.show_context("")
 
     def _toggle_rule(self, is_shown: bool) -> None:
         self._rule.setVisible(is_shown)
@@ -51,6 +54,16 @@ class VerdictBar(QWidget):
     def show_rule(self, is_shown: bool) -> None:
         """As a click on “Why?” does."""
         self._why.setChecked(is_shown)
+
+    @property
+    def context(self) -> str:
+        """The line about the KV cache."""
+        return self._context.text()
+
+    def show_context(self, words: str) -> None:
+        """A line below the sentence; none if empty."""
+        self._context.setText(words)
+        self._context.setVisible(bool(words))
 
     def show_verdict(self, found: Verdict) -> None:
         self._sentence.setText(found.sentence)

@@ -99,11 +99,12 @@ def plan_words(store: TelemetryStore) -> str:
 
 
 def _duration_words(model: ModelInfo, store: TelemetryStore) -> str:
-    rate = store.drive_bytes_per_second
-    if not rate:
+    drive = store.drive_ceiling
+    if not drive.bytes_per_second:
         return ""
-    longest_ns = round(model.slots_bytes / rate * 1e9)
-    return f", {seconds_text(longest_ns)} at the drive’s {rate_text(rate)}"
+    longest_ns = round(model.slots_bytes / drive.bytes_per_second * 1e9)
+    whose = "the drive’s" if drive.is_measured else "the highest rate seen,"
+    return f", {seconds_text(longest_ns)} at {whose} {rate_text(drive.bytes_per_second)}"
 
 
 def _running_words(store: TelemetryStore) -> str:

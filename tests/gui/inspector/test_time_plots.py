@@ -13,7 +13,8 @@ from pytestqt.qtbot import QtBot
 from app.inspector.time_plots import TimePlots
 from app.inspector.time_view import TimeView
 from app.telemetry_store import TelemetryStore
-from tests.support.telemetry_events import SECOND_NS, counters_event, model_info
+from engine.events import Counters, CountersSampled, DeviceInfo
+from tests.support.telemetry_events import SECOND_NS, counters_event, load_events, model_info
 
 
 def store_of_twenty_seconds() -> TelemetryStore:
@@ -50,7 +51,7 @@ def test_a_selection_is_summed_from_the_counters(qtbot: QtBot) -> None:
     plots_of(view).select_wanted.emit(-8.2, -11.9)  # 8.1 s to 11.8 s: the seconds 9, 10, 11 and 12
     assert view.figures_text == (
         "Selected 4 s: prefill 0 tokens (n/a), decode 8 tokens (2.0 tok/s); "
-        "disk read 1.21 GiB, 155 MiB per token, at 325 MB/s, 32 % of the drive’s measured maximum (1 GB/s); "
+        "disk read 1.21 GiB, 155 MiB per token, at 325 MB/s (maximum not measured); "
         "stood still for the disk 1,000 ms (25 %); expert requests 120, misses 12, evictions 0."
     )
     qtbot.keyClick(plots_of(view), Qt.Key.Key_Delete)
@@ -96,15 +97,41 @@ def test_the_drives_own_rate_counts_if_the_engine_measured_it(qtbot: QtBot) -> N
     store.model = dataclasses.replace(model_info(), drive_bytes_per_second=2e9)
     view.draw(store)
     # the last 5 s read 100 MB/s
-    assert "disk read 100 MB/s, 5 % of the drive’s measured maximum (2 GB/s)" in view.figures_text
+    assert "disk read 100 MB/s, 5 % of the measured maximum (2 GB/s)" in view.figures_text
     assert plots_of(view).load_marks == ("0%", "50%", "100%")
+
+
+def test_a_lane_and_words_for_the_link_only_where_there_is_a_device(qtbot: QtBot) -> None:
+    view = shown_view(qtbot)
+    assert not plots_of(view).has_link
+    assert "link" not in view.figures_text
+    device = DeviceInfo("CUDA0", "a card", 12 << 30, 10 << 30, 9 << 30, (3,), 2e9)
+    store = TelemetryStore()
+    store.apply(load_events(dataclasses.replace(model_info(), devices=(device,))))
+    store.apply(
+        [
+            counters_event(0),
+            CountersSampled(
+                t_ns=4 * SECOND_NS,
+                counters=Counters(bytes_by_link={"CUDA0": 2 * 10**9}, transfer_wait_decode_ns=SECOND_NS),
+            ),
+        ]
+    )
+    view.draw(store)
+    assert plots_of(view).has_link
+    assert "copied to devices 500 MB/s, 25 % of the measured maximum (2 GB/s)" in view.figures_text
+    assert view.figures_text.endswith(
+        "computed 75 % of the time, stood still for the disk 0 %, for the link 25 %."
+    )
+    view.draw(store_of_twenty_seconds())
+    assert not plots_of(view).has_link
 
 
 def test_a_plot_drawn_before_it_is_laid_out_shows_every_step(qtbot: QtBot) -> None:
     view = TimeView()
     qtbot.addWidget(view)
     view.draw(store_of_twenty_seconds())
-    curve = plots_of(view)._disk_curve
+    curve = plots_of(view).lanes[1].curves["bytes_per_second"]
     # 20 intervals of a second; all but the tenth read 100 MB
     assert sorted(curve.yData.tolist()) == [1e8] * 38 + [1e9] * 2
     view.resize(900, 600)

@@ -252,8 +252,9 @@ def test_time_figures(qtbot: QtBot) -> None:
     )
     view.draw(store)
     assert view.figures_text == (
-        "Last 8 s: prefill n/a, decode 10.0 tok/s; disk read 500 MB/s, "
-        "25 % of the drive’s measured maximum (2 GB/s); stood still for the disk 25 % of the time."
+        "Last 8 s: prefill n/a, decode 10.0 tok/s; disk read 500 MB/s "
+        "(maximum not measured), 47.7 MiB per token; computed 75 % of the time, "
+        "stood still for the disk 25 %."
     )
 
 

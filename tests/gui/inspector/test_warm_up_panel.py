@@ -35,7 +35,7 @@ def test_it_says_what_it_will_do(store: TelemetryStore) -> None:
     # 10 slots of 1,004,096 bytes at 10 MB/s
     assert plan_words(store) == (
         "A warm-up reads the experts that will most likely be wanted into the slots, so that the next prompt "
-        "waits less for the disk: at most 9.58 MiB, 1 s at the drive’s 10 MB/s. "
+        "waits less for the disk: at most 9.58 MiB, 1 s at the highest rate seen, 10 MB/s. "
         "With exact routing answers stay the same."
     )
     assert plan_words(TelemetryStore()) == "A warm-up needs a loaded model."
