@@ -40,7 +40,6 @@ from engine.placement.placement_plan import ClassPlan, PlacementPlan
 from engine.placement.resident_pools import PoolShape, ResidentPools
 from engine.placement.routing_trace import RoutingRecorder
 from engine.placement.slot_table import SlotTable
-from engine.placement.streaming import UseForecast
 
 _RAISED_FLAG = c.create_string_buffer(b"\x01")  # an abort flag that is always up
 
@@ -264,7 +263,6 @@ def _slot_class(layers: list[LayerExperts], plan: ClassPlan, top_k: int, heat: H
         plan,
         SlotArena(layers[0], plan.slots),
         SlotTable(len(layers), n_expert, plan.slots, top_k, heat.known(layers)),
-        UseForecast(len(layers), n_expert, top_k),
         {},
     )
 

@@ -24,6 +24,11 @@ class ExpertLoads:
     def __init__(self, readers: ReaderPool) -> None:
         self._readers = readers
 
+    def rate(self) -> tuple[int, int]:
+        """(bytes read so far, nanoseconds in which at least one read was in flight)."""
+        by_reason, busy_ns, _ = self._readers.snapshot()
+        return sum(by_reason.values()), busy_ns
+
     def start(self, layer: LayerSlots, experts: Ids, slots: Ids, reason: ReadReason) -> None:
         """Begin to read these experts of the layer into the slots that `SlotTable` assigned."""
         slot_class, row = layer.slot_class, layer.row
@@ -50,6 +55,20 @@ class ExpertLoads:
         self.settle(slot_class, row, keys)
         _raise_first(jobs)
         return waited_ns
+
+    def withdraw(self, layer: LayerSlots, wanted: Ids) -> int:
+        """The layer asks for `wanted`: call off what was streamed for it in vain and has not begun to come.
+
+        Returns how many experts that were.
+        """
+        slot_class, row = layer.slot_class, layer.row
+        needless = {key for key in slot_class.jobs if key[0] == row} - {(row, e) for e in wanted.tolist()}
+        if not needless:
+            return 0
+        self._readers.withdraw([slot_class.jobs[key] for key in needless])
+        gone = [key for key in needless if slot_class.jobs[key].is_done]
+        self.settle(slot_class, row, gone)
+        return len(gone)
 
     def fetch(
         self,

@@ -25,6 +25,7 @@ from engine.offload.resident_routing import ResidentRouting
 from engine.offload.slot_layers import LayerSlots, SlotClass
 from engine.placement.routing_trace import RoutingRecorder
 from engine.placement.slot_table import Ids
+from engine.placement.streaming import StreamPace, worth_streaming
 
 
 def routing_node(layer: int) -> bytes:
@@ -55,6 +56,7 @@ class ExpertPipeline:
         self._check: Callable[[], None] = lambda: None
         self._is_prefill = self._is_watching = False
         self._n_tokens = 0
+        self._pace = StreamPace()
         self.filling = PoolFilling([], self._loads, None)
 
     def attach(
@@ -87,6 +89,7 @@ class ExpertPipeline:
         self.error, self._check = None, check
         self.filling.begin_pass(is_prefill, n_tokens, check)
         self._n_tokens, self._is_prefill = n_tokens, is_prefill
+        self._pace.begin_pass()
         is_plain = self.recorder is None and self.resident is None
         self._is_watching = n_tokens == 1 and not is_prefill and is_plain
 
@@ -138,6 +141,7 @@ class ExpertPipeline:
 
     def _route(self, layer: LayerSlots, node: int) -> None:
         started_ns = perf_counter_ns()
+        self._pace.reach_layer(started_ns)
         waited_ns = 0
         ids = tensor.int32_rows(tensor.source_of(node, 1))
         if not len(ids):
@@ -158,6 +162,7 @@ class ExpertPipeline:
             waited_ns = self._bring(layer, picked)
             ids[:] = row[picked]
         self._statistics.layer_done(layer.index, picked, started_ns, waited_ns)
+        self._pace.leave_layer(perf_counter_ns())
         if self.on_layer is not None:
             self.on_layer(layer.index + 1, len(self._layers))
 
@@ -171,6 +176,7 @@ class ExpertPipeline:
         tiers = table.tiers(slot_class.plan.decode_pool, slice(row, row + 1))
         self._statistics.asked(tiers[0, wanted])
         table.observe(row, wanted, picks, len(picked))
+        self._statistics.withdrawn(self._loads.withdraw(layer, wanted))
         moves = table.prepare(row, wanted, self._n_tokens)
         waited_ns = 0
         if moves is None:
@@ -183,7 +189,6 @@ class ExpertPipeline:
                 )
         self._loads.start(layer, moves.missing, moves.slots, ReadReason.MISS)
         self._statistics.misses(layer.index, wanted, len(moves.missing))
-        slot_class.forecast.observe(row, wanted, self._n_tokens)
         self._stream_next(layer, wanted)
         if len(moves.missing) or len(moves.awaited):
             waited_ns += self._loads.finish(layer, moves.missing, moves.awaited, self._check)
@@ -192,23 +197,26 @@ class ExpertPipeline:
     def _stream_next(self, layer: LayerSlots, wanted: Ids) -> None:
         """Let the disk work on the next layer while this one waits and computes."""
         following = layer.index + 1
-        # the last layer computes only the tokens whose logits are wanted: one, so nothing is certain there
+        # the last layer computes only the tokens whose logits are wanted: one, so nothing is likely there
         if not self._is_prefetch_on or not self._is_prefill or following >= len(self._layers) - 1:
             return
         if self.resident is not None:
             return  # only rank 0 can miss, and nobody knows it beforehand
         coming = self._layers[following]
         slot_class = coming.slot_class
-        experts = slot_class.forecast.predict(coming.row, self._n_tokens)
+        table = slot_class.table
+        most = self._pace.most(*self._loads.rate(), slot_class.arena.slot_bytes)
+        chance = table.uses.chance[coming.row]
+        experts = worth_streaming(chance, table.absent(coming.row), self._n_tokens, most)
         if not len(experts):
             return
         if slot_class is layer.slot_class:
             current = layer.row
-            usable = slot_class.table.table[current, wanted]
+            usable = table.table[current, wanted]
             leased = usable[usable >= 0].astype(np.int64)
         else:
-            current = (coming.row - 1) % slot_class.table.n_row
+            current = (coming.row - 1) % table.n_row
             leased = np.empty(0, np.int64)
-        moves = slot_class.table.prepare_stream(coming.row, experts, current, leased, self._n_tokens)
+        moves = table.prepare_stream(coming.row, experts, current, leased, self._n_tokens)
         self._statistics.streamed(coming.index, moves.missing)
         self._loads.start(coming, moves.missing, moves.slots, ReadReason.STREAM)

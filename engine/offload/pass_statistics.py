@@ -94,6 +94,10 @@ class PassStatistics:
         self.expert_streamed += len(experts)
         self._streamed[layer_index] = experts
 
+    def withdrawn(self, n_experts: int) -> None:
+        """So many of the streamed experts were called off before their reading began."""
+        self.expert_streamed -= n_experts
+
     def add_time(self, elapsed_ns: int) -> None:
         """The pass took `elapsed_ns` and succeeded."""
         if self._is_prefill:

@@ -58,6 +58,16 @@ class ReaderPool:
             self._urgent.extend(work for work in self._background if id(work[0]) in wanted)
             self._background = deque(work for work in self._background if id(work[0]) not in wanted)
 
+    def withdraw(self, jobs: Sequence[ReadJob]) -> None:
+        """Nobody needs these streamed jobs any more: fail those of which nothing has started."""
+        with self._lock:
+            queued: Counter[int] = Counter(id(job) for job, _ in self._background)
+            gone = {id(job) for job in jobs if queued[id(job)] == len(job.parts)}
+            dropped = [work for work in self._background if id(work[0]) in gone]
+            self._background = deque(work for work in self._background if id(work[0]) not in gone)
+            for job, _ in dropped:
+                self._finish_part(job, 0, DiskReadError("The read was withdrawn."))
+
     def wait(self, jobs: Sequence[ReadJob], check: Callable[[], None]) -> None:
         """Until all jobs are done (well or badly); `check` runs every 50 ms and may raise."""
         with self._lock:
@@ -116,6 +126,7 @@ class ReaderPool:
                 error = DiskReadError("A reader thread failed.", "Load the model again.", repr(fault))
             with self._lock:
                 self._end_read()
+                self._errors += error is not None
                 self._finish_part(job, got, error)
         if stage is not None:
             stage.close()
@@ -140,7 +151,6 @@ class ReaderPool:
         self._bytes[job.reason.value] += got
         job.bytes_read += got
         if error is not None:
-            self._errors += 1
             job.error = job.error or error
         job.remaining -= 1
         if job.remaining == 0:

@@ -9,7 +9,6 @@ from engine.offload.read_job import ReadJob
 from engine.offload.slot_arena import SlotArena
 from engine.placement.placement_plan import ClassPlan
 from engine.placement.slot_table import SlotTable
-from engine.placement.streaming import UseForecast
 
 
 @dataclass(slots=True, eq=False)
@@ -19,7 +18,6 @@ class SlotClass:
     plan: ClassPlan
     arena: SlotArena
     table: SlotTable
-    forecast: UseForecast
     jobs: dict[tuple[int, int], ReadJob]
 
 

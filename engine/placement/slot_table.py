@@ -84,24 +84,24 @@ class SlotTable:
         self._assign(row, missing, slots)
         return Moves(missing, slots, wanted[pending >= 0])
 
-    def prepare_stream(self, row: int, experts: Ids, current_row: int, leased: Ids, n_tokens: int) -> Moves:
-        """Assign slots to as many of `experts` of the coming layer `row` as can be had for less.
+    def absent(self, row: int) -> NDArray[np.bool_]:
+        """Which experts of the row are neither usable nor on their way."""
+        is_absent: NDArray[np.bool_] = (self.table[row] < 0) & (self._pending[row] < 0)
+        return is_absent
 
-        Takes free slots and slots of layers that are needed later than `row`; `leased` slots belong to the
-        layer in flight.
+    def prepare_stream(self, row: int, experts: Ids, current_row: int, leased: Ids, n_tokens: int) -> Moves:
+        """Assign slots to as many of `experts`, likeliest first, as can be had for less; absent ones only.
+
+        Takes free slots, then slots of experts that are likely needed later than the one that comes;
+        `leased` slots belong to the layer in flight, `current_row`.
         """
-        experts = experts[(self.table[row, experts] < 0) & (self._pending[row, experts] < 0)]
-        experts = experts[np.argsort(-self.uses.chance[row, experts], kind="stable")]
+        experts = experts[self.absent(row)[experts]]
         if self.is_complete:
             slots = self._own(row, experts)
             self._assign(row, experts, slots)
             return Moves(experts, slots, experts[:0])
-        candidates = self._window(leased)
-        distance = (np.arange(self.n_row) - current_row) % self.n_row
-        distance[current_row] = self.n_row
-        candidates = candidates[distance[self._owner[candidates] // self.n_expert] > distance[row]]
-        wait = self.uses.expected_wait(self._owner[candidates], current_row, n_tokens)
-        slots = np.concatenate((self._free(), candidates[np.argsort(-wait, kind="stable")]))[: len(experts)]
+        free = self._free()[: len(experts)]
+        slots = np.concatenate((free, self._later(row, experts[len(free) :], current_row, leased, n_tokens)))
         experts = experts[: len(slots)]
         self._assign(row, experts, slots)
         return Moves(experts, slots, experts[:0])
@@ -183,6 +183,17 @@ class SlotTable:
             return self._with_pools(free, window, row, leased, count, n_tokens)
         wait = self.uses.expected_wait(self._owner[window], row, n_tokens)
         return np.concatenate((free, window[np.argpartition(-wait, short - 1)[:short]]))
+
+    def _later(self, row: int, experts: Ids, current_row: int, leased: Ids, n_tokens: int) -> Ids:
+        """Slots for the first of `experts`: the later a victim is needed, the likelier who comes."""
+        if not len(experts):
+            return experts
+        window = self._window(leased)
+        wait = self.uses.expected_wait(self._owner[window], current_row, n_tokens)
+        order = np.argsort(-wait, kind="stable")[: len(experts)]
+        own_wait = self.uses.expected_wait(self._own(row, experts[: len(order)]), current_row, n_tokens)
+        is_later = wait[order] > own_wait
+        return window[order[: len(order) if is_later.all() else int(is_later.argmin())]]
 
     def _with_pools(
         self, free: Ids, window: Ids, row: int, leased: Ids, count: int, n_tokens: int

@@ -1,6 +1,8 @@
-"""Which experts of the next layer to fetch while the layer in flight computes.
+"""Which experts of the next layer to read while the layer in flight computes, and how many.
 
-Reading an expert that is then not used wastes bytes, so streaming needs a reason to expect near-certain use.
+A drive that idles costs nothing, so a guess may be wrong: what has not begun to come when the layer says what
+it really wants is withdrawn. What a guess does cost is the slot it takes: `SlotTable.prepare_stream` gives it
+one only of an expert that is needed later.
 """
 
 from __future__ import annotations
@@ -8,54 +10,46 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-LEAST_CERTAINTY = 0.95
+LEAST_LIKELY = 1 / 3
+_AHEAD = 1.25  # start a little more than can come in time: what is wanted soon is no loss
 
 
-def expected_share(n_expert: int, top_k: int, n_tokens: int) -> float:
-    """Share of a layer's experts that n tokens touch if routing is uniform: 1 - (1 - k/E)^n.
-
-    Real text is more skewed than uniform, so this is the optimistic case; `UseForecast` corrects it.
-    """
-    return 1.0 - (1.0 - min(1.0, top_k / n_expert)) ** n_tokens
+def use_probability(chance: NDArray[np.float64], n_tokens: int) -> NDArray[np.float64]:
+    """Probability that a unit uses an expert that one token picks with `chance`: 1 - (1 - p)^n."""
+    used: NDArray[np.float64] = 1 - (1 - np.minimum(chance, 1.0)) ** n_tokens
+    return used
 
 
-class UseForecast:
-    """Predicts a layer's experts for the coming unit from the last one; owned by the engine thread.
+def worth_streaming(
+    chance: NDArray[np.float64], is_absent: NDArray[np.bool_], n_tokens: int, most: int | None
+) -> NDArray[np.int64]:
+    """Absent experts of a layer that the coming unit will likely use, likeliest first, `most` at the most."""
+    candidates = np.flatnonzero(is_absent & (use_probability(chance, n_tokens) >= LEAST_LIKELY))
+    return candidates[np.argsort(-chance[candidates], kind="stable")][:most]
 
-    `precision` is measured: the share of predicted experts that were then used (moving average, first
-    value taken as it is). 0 until something was measured.
-    """
 
-    def __init__(self, n_layer: int, n_expert: int, top_k: int) -> None:
-        self.precision = 0.0
-        self._has_measured = False
-        self._n_expert, self._top_k = n_expert, top_k
-        self._last: list[NDArray[np.int64] | None] = [None] * n_layer
-        self._all = np.arange(n_expert)
-        self._all_precision = 1.0
+class StreamPace:
+    """How many experts can come while a layer computes, from times measured; owned by the engine thread."""
 
-    def predict(self, layer_index: int, n_tokens: int) -> NDArray[np.int64]:
-        """Expert ids worth streaming for `layer_index`, possibly none."""
-        share = expected_share(self._n_expert, self._top_k, n_tokens)
-        if min(share, self._all_precision) >= LEAST_CERTAINTY:
-            return self._all
-        last = self._last[layer_index]
-        if last is not None and self.precision >= LEAST_CERTAINTY:
-            return last
-        return self._all[:0]
+    def __init__(self) -> None:
+        self._left_ns: int | None = None
+        self._compute_ns: int | None = None
 
-    def observe(self, layer_index: int, used: NDArray[np.int64], n_tokens: int) -> None:
-        """Tell which experts the layer really used in a unit of `n_tokens`."""
-        if n_tokens < 2:
-            return
-        last = self._last[layer_index]
-        if last is not None and len(last):
-            hits = np.isin(last, used, assume_unique=True).mean()
-            self.precision = (
-                float(hits) if not self._has_measured else 0.8 * self.precision + 0.2 * float(hits)
-            )
-            self._has_measured = True
-        if expected_share(self._n_expert, self._top_k, n_tokens) >= LEAST_CERTAINTY:
-            # quick to give up: the first layers of a cold prompt decide about all the others
-            self._all_precision = 0.5 * (self._all_precision + len(used) / self._n_expert)
-        self._last[layer_index] = used
+    def begin_pass(self) -> None:
+        """A unit starts; what the layers of another one took means little for it."""
+        self._left_ns = self._compute_ns = None
+
+    def reach_layer(self, now_ns: int) -> None:
+        """A layer's router has chosen: the layer before has computed."""
+        if self._left_ns is not None:
+            self._compute_ns = now_ns - self._left_ns
+
+    def leave_layer(self, now_ns: int) -> None:
+        """The layer's experts are there and it goes on to compute."""
+        self._left_ns = now_ns
+
+    def most(self, bytes_read: int, busy_ns: int, expert_bytes: int) -> int | None:
+        """Experts of `expert_bytes` to start now, as `bytes_read` came in `busy_ns`; None: not known yet."""
+        if self._compute_ns is None or not busy_ns:
+            return None
+        return int(_AHEAD * self._compute_ns * bytes_read / busy_ns / expert_bytes) + 1

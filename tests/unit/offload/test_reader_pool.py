@@ -206,6 +206,23 @@ def test_calling_off_fails_what_has_not_started(
     assert queued.error is not None or 1024 in files.order  # it may have been picked up before the call
 
 
+def test_withdrawn_streams_free_what_has_not_begun(
+    gated: tuple[_Gate, ReaderPool, Callable[..., ReadJob]],
+) -> None:
+    files, readers, job = gated
+    busy = job(0, ReadReason.MISS)  # occupies the only reader
+    streams = [job(offset, ReadReason.STREAM) for offset in (1024, 2048, 3072)]
+    readers.submit([busy])
+    readers.submit(streams)
+    readers.withdraw([busy, *streams[:2]])
+    assert [each.is_done for each in streams] == [True, True, False]
+    files.gate.set()
+    readers.wait([busy, *streams], never)
+    assert [each.error is None for each in (busy, *streams)] == [True, False, False, True]
+    assert sorted(files.order) == [0, 3072]
+    assert readers.snapshot()[2] == 0  # nothing failed
+
+
 def test_counters_add_up(weights: tuple[Path, bytes], target: HugeBuffer) -> None:
     files = WeightFiles((weights[0],), False)
     readers = ReaderPool(files, 3, 64 * 1024)

@@ -1,38 +1,37 @@
-"""When the next layer's experts are certain enough to be read ahead."""
+"""Which experts of the next layer are read ahead, and how many of them."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from engine.placement.streaming import UseForecast, expected_share
+from engine.placement.streaming import StreamPace, use_probability, worth_streaming
 
 
-def test_expected_share_is_the_uniform_formula() -> None:
-    assert expected_share(128, 8, 64) == pytest.approx(1 - (120 / 128) ** 64)
-    assert expected_share(4, 8, 1) == 1.0
+def test_use_probability_is_that_of_at_least_one_pick() -> None:
+    chance = np.array([8 / 128, 0.5, 1.2])
+    assert use_probability(chance, 64) == pytest.approx([1 - (120 / 128) ** 64, 1 - 0.5**64, 1])
+    assert use_probability(chance[:1], 1) == pytest.approx([0.0625])
 
 
-def test_large_units_stream_all_experts() -> None:
-    forecast = UseForecast(2, 128, 8)
-    assert len(forecast.predict(1, 64)) == 128  # expected share 98.4 %
-    assert len(forecast.predict(1, 16)) == 0  # 64 %: too many bytes would be wasted
+def test_likely_absent_experts_likeliest_first() -> None:
+    chance = np.array([0.01, 0.2, 0.9, 0.1, 0.3])
+    is_absent = np.array([True, True, False, True, True])
+    # of 4 tokens: 0.04, 0.59, resident, 0.34, 0.76
+    assert worth_streaming(chance, is_absent, 4, None).tolist() == [4, 1, 3]
+    assert worth_streaming(chance, is_absent, 4, 2).tolist() == [4, 1]
+    assert worth_streaming(chance, is_absent, 1, None).tolist() == []  # 0.3 is less than one in three
 
 
-def test_small_units_stream_the_last_set_once_it_proved_right() -> None:
-    forecast = UseForecast(1, 128, 8)
-    used = np.arange(0, 60, 3)
-    forecast.observe(0, used, 8)
-    assert len(forecast.predict(0, 8)) == 0  # nothing measured yet
-    forecast.observe(0, used, 8)  # the same again: precision 1
-    assert forecast.predict(0, 8).tolist() == used.tolist()
-    forecast.observe(0, np.arange(100, 110), 8)  # none of them: precision 0.8
-    assert len(forecast.predict(0, 8)) == 0
-
-
-def test_skewed_routing_stops_streaming_everything_at_once() -> None:
-    forecast = UseForecast(2, 128, 8)
-    forecast.observe(0, np.arange(64), 64)  # half of the experts in spite of 64 tokens
-    assert len(forecast.predict(1, 64)) == 0
-    forecast.observe(0, np.arange(64), 64)
-    assert forecast.predict(0, 64).tolist() == list(range(64))  # the last set proved right
+def test_pace_is_what_the_drive_gives_while_a_layer_computes() -> None:
+    pace = StreamPace()
+    pace.begin_pass()
+    pace.reach_layer(1_000)
+    assert pace.most(10, 10, 1) is None  # no layer has computed yet
+    pace.leave_layer(2_000)
+    pace.reach_layer(42_000)
+    # 40 us at 2 bytes per ns are 80,000 bytes: 8 experts, a quarter more to be sure, and the one begun
+    assert pace.most(4_000, 2_000, 10_000) == 11
+    assert pace.most(0, 0, 10_000) is None  # the drive has not been seen at work
+    pace.begin_pass()
+    assert pace.most(4_000, 2_000, 10_000) is None
