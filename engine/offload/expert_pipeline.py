@@ -206,8 +206,9 @@ class ExpertPipeline:
         slot_class = coming.slot_class
         table = slot_class.table
         most = self._pace.most(*self._loads.rate(), slot_class.arena.slot_bytes)
-        chance = table.uses.chance[coming.row]
-        experts = worth_streaming(chance, table.absent(coming.row), self._n_tokens, most)
+        experts = worth_streaming(
+            table.uses.likely(coming.row), table.absent(coming.row), self._n_tokens, most
+        )
         if not len(experts):
             return
         if slot_class is layer.slot_class:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 # Memory of about 2, 10, 50 and 500 tokens, averaged: bursts, the topic at hand, the model's habits.
 _DECAYS = np.array([0.6, 0.9, 0.98, 0.998])
 _LASTING = slice(2, 4)  # the memories that outlast the topic at hand
+_PRIOR_TOKENS = 16  # so many tokens outweigh the prior where a guess costs a read
 _PRIOR_SHARE = 0.3  # of uniform use: what an expert that was never seen is still worth
 
 
@@ -48,6 +49,15 @@ class UseEstimate:
         seen *= kept[:, None]
         seen[:, experts] += (1 - kept)[:, None] * (picks / n_tokens)
         self.chance[row] = seen.mean(axis=0) + self._prior
+
+    def likely(self, row: int) -> NDArray[np.float64]:
+        """Chances of one row's experts where the prior fades as tokens are seen, shape (experts,).
+
+        `chance` keeps it: evicting by it, an expert that was never seen must not look worthless for good.
+        """
+        faded = self._tokens[row] / (self._tokens[row] + _PRIOR_TOKENS)
+        likely: NDArray[np.float64] = self.chance[row] - self._prior * faded
+        return likely
 
     def lasting(self) -> KnownUse:
         """What is worth keeping for another session: the long memories, as if they had always been full.

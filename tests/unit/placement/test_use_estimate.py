@@ -77,3 +77,13 @@ def test_few_tokens_weigh_little_against_the_prior() -> None:
     few, many = (uses.chance[0, 2] - _PRIOR for uses in known)
     assert few == pytest.approx(sum(1 - d for d in _DECAYS) / 4)
     assert many == pytest.approx(sum(1 - d**1000 for d in _DECAYS) / 4)
+
+
+def test_prior_fades_from_what_is_likely() -> None:
+    uses = UseEstimate(1, 16, 2)
+    prior = 0.3 * 2 / 16
+    assert uses.likely(0) == pytest.approx(np.full(16, prior))
+    uses.observe(0, np.array([3]), np.array([48]), 48)
+    assert uses.likely(0)[0] == pytest.approx(prior * 16 / (48 + 16))  # never seen in 48 tokens
+    seen = np.mean([1 - decay**48 for decay in (0.6, 0.9, 0.98, 0.998)])  # picked by all 48
+    assert uses.likely(0)[3] == pytest.approx(seen + prior * 16 / (48 + 16))
