@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from app.inspector.fidelity_meter import fidelity_words
+from app.inspector.fidelity_meter import changed_tokens_share, fidelity_words
 from engine.events import Counters
+
+
+@pytest.mark.parametrize(("lost", "changed"), [(0.002, 0.018), (0.014, 0.049), (0.054, 0.094)])
+def test_the_estimate_meets_what_was_measured(lost: float, changed: float) -> None:
+    assert changed_tokens_share(lost) == pytest.approx(changed, rel=0.03)
 
 
 @pytest.mark.parametrize(
     ("lost", "grade"),
-    [(0.0, "nearly exact"), (0.009, "nearly exact"), (0.011, "close"), (0.051, "clearly different"),
-     (0.149, "clearly different"), (0.151, "far from exact")],
+    [(0.0, "nearly exact"), (0.0024, "nearly exact"), (0.0025, "close"), (0.0150, "close"),
+     (0.0152, "clearly different"), (0.060, "clearly different"), (0.061, "far from exact")],
 )  # fmt: skip
 def test_the_grade_follows_the_gate_mass(lost: float, grade: str) -> None:
     counters = Counters(
