@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from app.ceiling import Ceiling
 from app.counter_rates import CounterRates
 from app.expert_history import ExpertHistory
+from app.layer_costs import LayerCosts
 from engine.events import (
     Counters,
     CountersSampled,
@@ -18,6 +19,7 @@ from engine.events import (
     FinishReason,
     GenerationFinished,
     GenerationStarted,
+    LayersSampled,
     LoadProgress,
     LoadStarted,
     ModelInfo,
@@ -75,6 +77,7 @@ class TelemetryStore:
         self.warm_up: WarmUpFinished | None = None  # the last one of this model
         self.warm_up_answers = 0  # answers there were before it
         self.experts: ExpertHistory | None = None
+        self.layers: LayerCosts | None = None
         self.rates = CounterRates(RING_ROWS)
         self.answers: deque[AnswerTiming] = deque(maxlen=ANSWERS_KEPT)
         self.newest_ns = 0
@@ -129,6 +132,8 @@ class TelemetryStore:
                 self.rates.add(event.t_ns, event.counters)
             case ExpertsSampled():
                 self._take_experts(event)
+            case LayersSampled():
+                self._take_layers(event)
             case LoadProgress():
                 self.load_progress = event
             case PrefillProgress():
@@ -181,7 +186,7 @@ class TelemetryStore:
 
     def _forget_model(self) -> None:
         """Counters, experts and progress belong to one loaded model; rates and answers outlive it."""
-        self.model = self.counters = self.experts = None
+        self.model = self.counters = self.experts = self.layers = None
         self.load_progress = self.prefill_progress = None
         self.warm_up_progress = self.warm_up = None
         self.context_used_tokens = 0
@@ -194,6 +199,12 @@ class TelemetryStore:
         else:
             self.experts = ExpertHistory(sample)
         self.experts_version += 1
+
+    def _take_layers(self, sample: LayersSampled) -> None:
+        if self.layers is not None and self.layers.follows(sample):
+            self.layers.add(sample)
+        else:
+            self.layers = LayerCosts(sample)
 
     def _take_answer(self, event: GenerationFinished) -> None:
         self._answer_count += 1

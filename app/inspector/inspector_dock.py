@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
 from app.inspector.evidence import WINDOW_SECONDS, Evidence
 from app.inspector.expert_view import ExpertView
 from app.inspector.fidelity_meter import FidelityMeter
+from app.inspector.layers_view import LayersView
 from app.inspector.memory_figures import context_words
 from app.inspector.numbers_view import NumbersView
 from app.inspector.replay_bar import ReplayBar
@@ -66,9 +67,10 @@ class InspectorDock(QDockWidget):
 
     def _add_views(self) -> None:
         self._experts, self._slots, self._times = ExpertView(), SlotsView(), TimeView()
-        self._ttft, self._numbers = TtftView(), NumbersView()
+        self._layers, self._ttft, self._numbers = LayersView(), TtftView(), NumbersView()
         self._add_view("Experts", self._experts, self._experts)
         self._add_view("Slots", self._slots, self._slots)
+        self._add_view("Layers", self._layers, self._layers)
         self._add_view("Time", self._times, self._times)
         self._add_view("First token", self._ttft, self._ttft)
         self._add_view("Numbers", self._numbers, self._numbers)

@@ -24,6 +24,8 @@ _REASON_WORDS = {
     "dense": "read for dense weights",
     "miss": "read for missing experts",
     "stream": "read ahead of need",
+    "promote": "read for the hot zone",
+    "row": "read from row tables",
     "warm_up": "read by warm-ups",
 }
 
@@ -117,6 +119,9 @@ def counter_rows(counters: Counters | None) -> list[tuple[str, str]]:
         ("decode speed", speed_text(speed_per_second(c.decode_tokens, c.decode_ns, 0) if c else None)),
         ("disk wait in prefill", milliseconds_text(c.disk_wait_prefill_ns) if c else UNKNOWN),
         ("disk wait in decode", milliseconds_text(c.disk_wait_decode_ns) if c else UNKNOWN),
+        ("link wait in prefill", milliseconds_text(c.transfer_wait_prefill_ns) if c else UNKNOWN),
+        ("link wait in decode", milliseconds_text(c.transfer_wait_decode_ns) if c else UNKNOWN),
+        ("copied to devices", format_size(sum(c.bytes_by_link.values())) if c else UNKNOWN),
         ("failed reads", count_text(c.read_errors if c else None)),
     ]
 

@@ -14,6 +14,7 @@ from engine.events import (
     ExpertsSampled,
     FinishReason,
     GenerationFinished,
+    LayersSampled,
     LoadStarted,
     ModelInfo,
     ModelLoaded,
@@ -23,6 +24,7 @@ from engine.events import (
     Usage,
 )
 
+Pairs = tuple[tuple[int, ...], tuple[int, ...]]
 SECOND_NS = 1_000_000_000
 EXPERT_BYTES = 1_000_000
 SLOT_BYTES = 1_004_096
@@ -81,6 +83,14 @@ def experts_event(
         tiers=zeros.astype(np.uint8) if tiers is None else np.array(tiers, np.uint8),
         last_use_pass=zeros if last_pass is None else np.array(last_pass, np.int64),
     )
+
+
+def layers_event(t_seconds: float, moe_layers: tuple[int, ...] = (3, 4, 5), **costs: Pairs) -> LayersSampled:
+    """Costs as (prefill, decode) pairs of one number per layer; what is left out is 0."""
+    nothing = ((0,) * len(moe_layers),) * 2
+    names = ("disk_wait_ns", "transfer_wait_ns", "own_ns", "compute_ns", "misses")
+    given = {name: costs.get(name, nothing) for name in names}
+    return LayersSampled(t_ns=int(t_seconds * SECOND_NS), moe_layers=moe_layers, **given)
 
 
 def answer_event(t_seconds: float, ttft: TtftPhases) -> GenerationFinished:
