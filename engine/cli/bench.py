@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from pathlib import Path
 from typing import TypeVar
 
 from engine.cli.arguments import (
@@ -19,6 +20,7 @@ from engine.cli.arguments import (
     unit_tokens,
 )
 from engine.cli.bench_document import bench_document
+from engine.cli.bench_plot import check_plot, save_plot
 from engine.cli.bench_session import BenchSession
 from engine.cli.bench_table import bench_markdown, bench_text
 from engine.cli.terminal import Terminal
@@ -59,6 +61,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--repeat", type=positive, default=1, metavar="N", help="medians of so many runs (1)")
     parser.add_argument("--seed", type=natural, default=1, metavar="N", help="chooses the prompts (1)")
     parser.add_argument("--markdown", action="store_true", help="print a Markdown document")
+    parser.add_argument(
+        "--plot", type=Path, metavar="FILE.png", help="also draw a picture (needs the extra “plot”)"
+    )
     parser.add_argument("--no-limit", action="store_true", help=_LIMIT_WORDS)
     parser.add_argument(
         "--timeout", type=positive, default=1800, metavar="SECONDS", help="for one measured process (1800)"
@@ -99,9 +104,13 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
         raise UsageError("The budget (--ram) is above the cap (--cap).", "Lower --ram or raise --cap.")
     if arguments.markdown and terminal.is_json:
         raise UsageError("--markdown and --json are two forms of one document.", "Leave one of them out.")
+    if arguments.plot is not None:
+        check_plot(arguments.plot)
     session = BenchSession.prepare(arguments, terminal.note)
     session.measure()
     document = bench_document(session)
+    if arguments.plot is not None:
+        save_plot(document, arguments.plot)
     if terminal.is_json:
         terminal.document(document)
     else:

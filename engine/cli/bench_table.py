@@ -28,22 +28,22 @@ _RATIO_WORDS = {
 def bench_text(document: Document) -> str:
     """Tables, ratios and the conditions they hold under."""
     parts = [f"{title}\n\n{table}" for title, table in _sections(document)]
-    return "\n".join([*parts, "\n".join(_conditions(document)) + "\n"])
+    return "\n".join([*parts, "\n".join(conditions(document)) + "\n"])
 
 
 def bench_markdown(document: Document) -> str:
     """The same as a Markdown document."""
     parts = [f"# Bench: {document['model']['name']}\n"]
     parts += [f"## {title[0].upper()}{title[1:]}\n\n{table}" for title, table in _sections(document)]
-    conditions = "".join(f"- {line}\n" for line in _conditions(document))
-    return "\n".join([*parts, f"## Conditions\n\n{conditions}"])
+    points = "".join(f"- {line}\n" for line in conditions(document))
+    return "\n".join([*parts, f"## Conditions\n\n{points}"])
 
 
 def case_words(row: Row, rows: Sequence[Row]) -> str:
     """What tells a row from the others beside its state: unit, and prompt and layout where they vary."""
-    words = [unit_words(row)]
+    words = [f"unit {unit_words(row)}"]
     if _varies(rows, "prompt_tokens"):
-        words.insert(0, f"{row['prompt_tokens']} tokens")
+        words.insert(0, f"prompt {row['prompt_tokens']}")
     if row.get("repack") and _varies(rows, "repack"):
         words.append(f"repack {row['repack']}")
     return ", ".join(words)
@@ -146,7 +146,8 @@ def _ratio_table(runs: Sequence[Row]) -> str:
     return markdown_table(header, rows)
 
 
-def _conditions(document: Document) -> list[str]:
+def conditions(document: Document) -> list[str]:
+    """What the figures hold under, one sentence each."""
     prompts = sorted({row["prompt_tokens"] for row in document["rows"]})
     lines = [
         f"drive: {document['drive_bytes_per_second'] / 1e9:.2f} GB/s for random expert slices",
