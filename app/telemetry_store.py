@@ -110,6 +110,12 @@ class TelemetryStore:
                 self.version += 1
                 self.newest_ns = max(self.newest_ns, event.t_ns)
 
+    def note_measured(self, memory_bytes_per_second: float, drive_bytes_per_second: float) -> None:
+        """Somebody measured the machine."""
+        self.measured_memory_bytes_per_second = memory_bytes_per_second
+        self.measured_drive_bytes_per_second = drive_bytes_per_second
+        self.version += 1
+
     def note_first_paint(self, request_id: int, first_paint_ns: int) -> None:
         """A window has shown the first text of an answer; it may have ended already."""
         self._first_paint = request_id, first_paint_ns

@@ -21,6 +21,7 @@ from app.inspector.fidelity_meter import FidelityMeter
 from app.inspector.layers_view import LayersView
 from app.inspector.memory_figures import context_words
 from app.inspector.numbers_view import NumbersView
+from app.inspector.rate_probe import MeasuredRates, RateProbe
 from app.inspector.replay_bar import ReplayBar
 from app.inspector.slot_figures import resident_share
 from app.inspector.slots_view import SlotsView
@@ -59,6 +60,7 @@ class InspectorDock(QDockWidget):
         self._pause.setToolTip("Keep the picture as it is; the engine goes on.")
         self._tabs = QTabWidget()
         self._tabs.setAccessibleName("Views of the inspector")
+        self.probe = RateProbe(parent=self)
         self._timer = QTimer(self)
         self._timer.setInterval(REFRESH_MS)
         self._timer.timeout.connect(self.refresh)
@@ -78,6 +80,9 @@ class InspectorDock(QDockWidget):
         self._pause.toggled.connect(self._pause_toggled)
         self._slots.warm_up.wanted.connect(self.warm_up_wanted)
         self._slots.warm_up.stop_wanted.connect(self.warm_up_stop_wanted)
+        self._numbers.measure_wanted.connect(self._measure)
+        self.probe.done.connect(self._measured)
+        self.probe.failed.connect(lambda error: self._numbers.show_measuring(False, str(error)))
         self.replay_bar.moved.connect(self._seek)
         self.replay_bar.closed.connect(self.close_recording)
 
@@ -129,6 +134,16 @@ class InspectorDock(QDockWidget):
         self.fidelity.draw(self._store.counters)
         self._views[self._tabs.currentIndex()].draw(self._store)
 
+    def _measure(self) -> None:
+        if self._live.model is not None:
+            self._numbers.show_measuring(True)
+            self.probe.start(self._live.model)
+
+    def _measured(self, rates: MeasuredRates) -> None:
+        self._live.note_measured(rates.memory_bytes_per_second, rates.drive_bytes_per_second)
+        self._numbers.show_measuring(False)
+        self.refresh()
+
     # --- recordings ---------------------------------------------------------------------------
 
     @property
@@ -165,7 +180,7 @@ class InspectorDock(QDockWidget):
 
     def _show_store(self, store: TelemetryStore) -> None:
         self._store, self._drawn = store, None
-        self._slots.is_live = store is self._live
+        self._slots.is_live = self._numbers.is_live = store is self._live
         self._pause.setChecked(False)
         self.refresh()
 

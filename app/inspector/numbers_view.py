@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
 
 from app.inspector.evidence import WINDOW_SECONDS
@@ -15,11 +16,13 @@ from app.inspector.figures import (
     speed_text,
 )
 from app.inspector.memory_figures import bytes_per_token, kv_bytes_per_token
+from app.inspector.wrapped_label import wrapped_label
 from app.telemetry_store import TelemetryStore
 from app.window_totals import WindowTotals, hit_share, speed_per_second
 from engine.config import format_size
-from engine.events import Counters, ModelInfo
+from engine.events import Counters, EngineState, ModelInfo
 
+NOT_MEASURED_WORDS = "not measured"
 _REASON_WORDS = {
     "dense": "read for dense weights",
     "miss": "read for missing experts",
@@ -31,27 +34,37 @@ _REASON_WORDS = {
 
 
 class NumbersView(QWidget):
-    """Cumulative counters, planned sizes, and what decoding asks of memory."""
+    """Cumulative counters, planned sizes, and what decoding asks of memory; asks for a measurement of it."""
+
+    measure_wanted = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._shown: TelemetryStore | None = None
         self._other: TelemetryStore | None = None
         self._other_name = ""
+        self.is_live, self._is_measuring = True, False
         self._runs = FigureTable("Runs", ("Compared with a recording", "", ""))
         self._counters = FigureTable("Counters", ("Since the model was loaded", "", ""))
         self._sizes = FigureTable("Sizes", ("Planned sizes", "", ""))
         self._memory = FigureTable("Memory", ("What decoding asks of memory", "", ""))
         self._stop = QPushButton("Stop comparing")
         self._stop.clicked.connect(lambda: self.compare_with(None, ""))
+        self._measure = QPushButton("Measure memory and drive")
+        self._measure.setToolTip("Takes about two seconds, and 256 MiB of memory while it runs.")
+        self._measure.clicked.connect(self.measure_wanted)
+        self._fault = wrapped_label("Why nothing was measured")
         layout = QVBoxLayout(self)
         layout.addWidget(self._runs)
         layout.addWidget(self._stop)
         layout.addWidget(self._counters)
         layout.addWidget(self._sizes)
         layout.addWidget(self._memory)
+        layout.addWidget(self._measure)
+        layout.addWidget(self._fault)
         layout.addStretch(1)
         self.compare_with(None, "")
+        self.show_measuring(False)
 
     @property
     def texts(self) -> dict[str, str]:
@@ -73,9 +86,32 @@ class NumbersView(QWidget):
         if self._shown is not None:
             self.draw(self._shown)
 
+    @property
+    def measure_button(self) -> QPushButton:
+        return self._measure
+
+    @property
+    def fault_text(self) -> str:
+        """Why the last measurement failed; empty if it didn't."""
+        return self._fault.text()
+
+    def show_measuring(self, is_running: bool, fault: str = "") -> None:
+        """A measurement has begun, or ended well or with a fault."""
+        self._measure.setText("Measuring…" if is_running else "Measure memory and drive")
+        self._is_measuring = is_running
+        self._fault.setText(fault)
+        self._fault.setVisible(bool(fault))
+        self._enable_measuring()
+
+    def _enable_measuring(self) -> None:
+        """What runs beside it would be slowed, and measured with it."""
+        is_idle = self._shown is not None and self._shown.state is EngineState.READY
+        self._measure.setEnabled(is_idle and self.is_live and not self._is_measuring)
+
     def draw(self, store: TelemetryStore) -> None:
         """Show the newest counters."""
         self._shown = store
+        self._enable_measuring()
         tables = self._runs, self._counters, self._sizes, self._memory
         rows = self._rows(store)
         others = (
@@ -95,7 +131,7 @@ class NumbersView(QWidget):
             ],
             counter_rows(store.counters),
             size_rows(store.model, store.context_used_tokens),
-            memory_rows(store.model, window),
+            memory_rows(store, window),
         ]
 
 
@@ -143,8 +179,9 @@ def size_rows(model: ModelInfo | None, context_used_tokens: int) -> list[tuple[s
     ]
 
 
-def memory_rows(model: ModelInfo | None, window: WindowTotals | None) -> list[tuple[str, str]]:
+def memory_rows(store: TelemetryStore, window: WindowTotals | None) -> list[tuple[str, str]]:
     """(name, figure) pairs: what must come from memory per token, and at the speed of the last seconds."""
+    model, measured, drive = store.model, store.measured_memory_bytes_per_second, store.drive_ceiling
     per_token = bytes_per_token(model) if model else None
     speed = window.decode_tokens_per_second if window else None
     needed = per_token * speed if per_token is not None and speed is not None else None
@@ -153,7 +190,12 @@ def memory_rows(model: ModelInfo | None, window: WindowTotals | None) -> list[tu
         ("weights per decoded token", UNKNOWN if per_token is None else at_most + format_size(per_token)),
         ("decode speed lately", speed_text(speed)),
         ("needed memory bandwidth", rate_text(needed)),
+        ("measured memory bandwidth", rate_text(measured) if measured else NOT_MEASURED_WORDS),
         ("read from disk meanwhile", rate_text(window.bytes_per_second if window else None)),
+        (
+            "measured maximum of the drive",
+            rate_text(drive.bytes_per_second) if drive.is_measured else NOT_MEASURED_WORDS,
+        ),
     ]
 
 

@@ -314,7 +314,7 @@ def test_numbers_are_the_counters(qtbot: QtBot) -> None:
     qtbot.addWidget(view)
     store = TelemetryStore()
     view.draw(store)
-    assert set(view.texts.values()) == {"n/a"}
+    assert set(view.texts.values()) == {"n/a", "not measured"}
     counters = Counters(
         bytes_read=3 << 30, bytes_by_reason={"dense": 1 << 30, "miss": 2 << 30}, expert_requests=24_576,
         expert_misses=6_144, evictions=12,
