@@ -12,7 +12,8 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 
 from app.history.errors import HistoryFileError
 from app.history_files import write_whole
-from app.inspector.figure_exports import chrome_trace_text, csv_text
+from app.inspector.chrome_trace import chrome_trace_text
+from app.inspector.figure_exports import csv_text
 from app.inspector.inspector_dock import InspectorDock
 from app.playback import Playback
 from app.telemetry_store import TelemetryStore
