@@ -72,6 +72,7 @@ class LoadBudget:
             min(AUTO_UNITS[0], self.context_tokens),
             settings.pool_per_layer,
             settings.routing is Routing.RESIDENT,
+            settings.hot_per_layer,
         )
         least = sum(least_slots(request, spec) * spec.slot_bytes for spec in classes)
         if left < least and settings.slots_per_class is None:

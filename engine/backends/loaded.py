@@ -125,6 +125,8 @@ class Loaded:
 
         if self.pipeline is not None:
             self.pipeline.filling.warm_up(cancel.check, on_expert)
+            while self.pipeline.promotion.run():
+                cancel.check()
         return WarmUpResult(
             experts_loaded=loaded[0],
             bytes_read=self._warm_up_bytes() - bytes_before,

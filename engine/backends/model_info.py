@@ -41,7 +41,7 @@ def describe(
         slot_classes=tuple(
             SlotClassInfo(
                 c.spec.layers, c.spec.n_expert, c.slots, c.spec.slot_bytes, c.decode_pool,
-                c.slots - len(c.spec.layers) * c.decode_pool,
+                c.slots - len(c.spec.layers) * c.decode_pool, c.hot_per_layer,
             )
             for c in plan.classes
         ),

@@ -29,6 +29,7 @@ from engine.offload.bias_store import BiasStore
 from engine.offload.dense_reader import Destination, read_dense
 from engine.offload.expert_pipeline import ExpertPipeline, routing_node
 from engine.offload.graph_probe import GraphProbe
+from engine.offload.locked_memory import lock_zones
 from engine.offload.pass_statistics import PassStatistics
 from engine.offload.reader_pool import ReaderPool
 from engine.offload.resident_routing import ResidentRouting, ranking_node
@@ -94,6 +95,7 @@ class _Loader:
         plan = budget.plan(class_specs(classes), self._settings, context_bytes)
         heat = HeatKeeper(self._settings, self._file, layers, self._layout.top_k)
         slot_classes = self._open_slots(classes, plan, readers, heat)
+        lock = lock_zones([s for each in slot_classes for s in each.arena.zone_spans(each.table.zone_slots)])
         layer_slots = _layer_slots(slot_classes, classes, biases)
         _point_tensors(model, layer_slots)
         statistics = PassStatistics(len(layers), max((layer.n_expert for layer in layers), default=0))
@@ -111,7 +113,11 @@ class _Loader:
         info = describe(
             self._settings, self._facts, budget, plan, context.context_tokens, context_bytes, files.is_direct
         )
-        info = dataclasses.replace(info, notes=info.notes + heat.notes)
+        info = dataclasses.replace(
+            info,
+            notes=info.notes + heat.notes + lock.notes,
+            locked_bytes=lock.locked_bytes,
+        )
         result = LoadResult(info, load_ns, time.perf_counter_ns() - self._started_ns - load_ns)
         loaded = Loaded(
             result,
@@ -262,7 +268,7 @@ def _slot_class(layers: list[LayerExperts], plan: ClassPlan, top_k: int, heat: H
     return SlotClass(
         plan,
         SlotArena(layers[0], plan.slots),
-        SlotTable(len(layers), n_expert, plan.slots, top_k, heat.known(layers)),
+        SlotTable(len(layers), n_expert, plan.slots, top_k, heat.known(layers), plan.hot_per_layer),
         {},
     )
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import psutil
 
 _V2_ROOT = Path("/sys/fs/cgroup")
+_CAP_IPC_LOCK = 1 << 14  # root's right to lock memory without a limit
 
 
 def resident_bytes() -> int:
@@ -18,6 +19,19 @@ def private_bytes() -> int:
     """Private writable address space of this process (allocated, touched or not); Linux, else resident."""
     info = psutil.Process().memory_info()
     return int(getattr(info, "data", info.rss))
+
+
+def lockable_bytes(status_file: Path = Path("/proc/self/status")) -> int | None:
+    """Memory that this process may still lock into RAM, None without a limit; 0 where that is unknown."""
+    try:
+        status = dict(line.split(":", 1) for line in status_file.read_text().splitlines())
+    except OSError:
+        return 0
+    soft_limit = psutil.Process().rlimit(psutil.RLIMIT_MEMLOCK)[0]
+    if soft_limit == psutil.RLIM_INFINITY or int(status["CapEff"], 16) & _CAP_IPC_LOCK:
+        return None
+    locked_bytes = int(status["VmLck"].split()[0]) << 10
+    return max(0, int(soft_limit) - locked_bytes)
 
 
 def available_bytes() -> int:

@@ -15,6 +15,7 @@ PAGE = 4096
 HUGE_PAGE = 2 << 20
 _PROT_NONE, _PROT_READ_WRITE = 0, 3
 _MADV_HUGEPAGE, _MADV_POPULATE_WRITE = 14, 23
+_MLOCK_ONFAULT = 1
 _MAP_NORESERVE = 0x4000  # Linux; the mmap module names it on some versions only
 
 
@@ -27,6 +28,8 @@ def _libc() -> c.CDLL:
     library.mmap.argtypes = [c.c_void_p, c.c_size_t, c.c_int, c.c_int, c.c_int, c.c_long]
     library.munmap.argtypes = [c.c_void_p, c.c_size_t]
     library.madvise.argtypes = [c.c_void_p, c.c_size_t, c.c_int]
+    library.mlock2.argtypes = [c.c_void_p, c.c_size_t, c.c_uint]
+    library.munlock.argtypes = [c.c_void_p, c.c_size_t]
     return library
 
 
@@ -71,6 +74,19 @@ class HugeBuffer:
         """Make [start, start + size) resident, unchanged; any thread. Older kernels decline, no harm."""
         first = (self.address + start) & ~(PAGE - 1)
         _libc().madvise(first, self.address + start + size - first, _MADV_POPULATE_WRITE)
+
+    def lockable(self, size: int) -> int:
+        """Bytes that `lock(size)` locks: whole huge pages, so that none is split."""
+        return min(-(-size // HUGE_PAGE) * HUGE_PAGE, -(-self.size_bytes // PAGE) * PAGE) if size else 0
+
+    def lock(self, size: int) -> None:
+        """Keep the pages of [0, size) in RAM, each from its first touch on; raises OSError."""
+        if size and _libc().mlock2(self.address, self.lockable(size), _MLOCK_ONFAULT):
+            raise OSError(c.get_errno(), os.strerror(c.get_errno()))
+
+    def unlock(self, size: int) -> None:
+        """The counterpart; idempotent."""
+        _libc().munlock(self.address, self.lockable(size))
 
     def close(self) -> None:
         """Unmap; idempotent. No slice of `view` may be used afterwards."""

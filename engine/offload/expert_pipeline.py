@@ -17,6 +17,7 @@ from engine.native import tensor
 from engine.native.tensor import OP, WORDS
 from engine.offload.expert_loads import ExpertLoads
 from engine.offload.graph_probe import GraphProbe
+from engine.offload.hot_promotion import HotPromotion
 from engine.offload.pass_statistics import PassStatistics
 from engine.offload.pool_filling import PoolFilling
 from engine.offload.read_job import ReadReason
@@ -58,6 +59,7 @@ class ExpertPipeline:
         self._n_tokens = 0
         self._pace = StreamPace()
         self.filling = PoolFilling([], self._loads, None)
+        self.promotion = HotPromotion([], self._statistics, None)
 
     def attach(
         self,
@@ -69,6 +71,7 @@ class ExpertPipeline:
         """Give the pipeline its layers, in order; the context that calls `on_node` exists before them."""
         self._layers, self._statistics, self._on_fault = layers, statistics, on_fault
         self.resident, self.filling = resident, PoolFilling(layers, self._loads, resident)
+        self.promotion = HotPromotion(layers, statistics, resident)
         self._by_node = {routing_node(layer.experts.layer): layer for layer in layers}
         self._classes = list({id(layer.slot_class): layer.slot_class for layer in layers}.values())
 
@@ -97,7 +100,10 @@ class ExpertPipeline:
         """After a decode call, failed or not: account for it; after a failure no read is in flight."""
         if self.error is not None:
             self._loads.drop(self._classes)
-        self.filling.note_election(self._statistics.end_pass())
+        is_due = self._statistics.end_pass()
+        self.filling.note_election(is_due)
+        if is_due and self.error is None:
+            self.promotion.run()
 
     # --- the eval callback (engine thread, inside the graph) ------------------------------------
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from time import perf_counter_ns
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,7 @@ from engine.placement.promotion import PromotionClock
 from engine.placement.routing_policy import RoutingCost
 from engine.placement.tier import Tier
 
+_Index = TypeVar("_Index", int, NDArray[np.int64])
 _MOST_VISITS = 1024  # folding in bulk costs a tenth of folding token by token
 
 
@@ -33,7 +35,7 @@ class PassStatistics:
         self.expert_streamed = self.expert_streamed_used = 0
         self.routing_cost = RoutingCost()
         self._picked: list[tuple[int, NDArray[np.int32]]] = []
-        # layer, ids that are still to be counted, start and end in nanoseconds
+        # layer (below PASS_END: its complement, nothing is to be counted), ids, start and end in nanoseconds
         self._visits: list[tuple[int, bytes, int, int]] = []
         self._streamed: dict[int, NDArray[np.int64]] = {}
         self._promotions = PromotionClock()
@@ -54,7 +56,7 @@ class PassStatistics:
         self, layer_index: int, picked: NDArray[np.int32], started_ns: int, disk_wait_ns: int
     ) -> None:
         """One layer was routed, from `started_ns` up to now."""
-        self._visits.append((layer_index, b"", started_ns, perf_counter_ns()))
+        self._visits.append((_uncounted(layer_index), b"", started_ns, perf_counter_ns()))
         self.times.waited(self._phase, layer_index, disk_wait_ns)
         if self._is_prefill:
             self._count_unit(layer_index, picked)  # a unit may take a minute: let it be seen
@@ -63,7 +65,7 @@ class PassStatistics:
 
     def layer_ranked(self, layer_index: int, started_ns: int) -> None:
         """A routing policy worked on a layer's ranking, from `started_ns` up to now."""
-        self._visits.append((layer_index, b"", started_ns, perf_counter_ns()))
+        self._visits.append((_uncounted(layer_index), b"", started_ns, perf_counter_ns()))
 
     def token_picked(self, layer_index: int, ids: bytes, started_ns: int) -> None:
         """The experts (int32) that a decoded token picked and that were there: kept for `fold`."""
@@ -81,6 +83,10 @@ class PassStatistics:
     def asked_kept(self, layer_index: int, picked: NDArray[np.int32]) -> None:
         """A layer where nothing is ever evicted asks for these experts, each perhaps several times."""
         self.asked(self.kept_tiers[layer_index, np.unique(picked)])
+
+    def label_kept(self, layer_index: int, tiers: NDArray[np.uint8]) -> None:
+        """Where a layer's experts are from now on, if nothing of it is ever evicted; call `fold` before."""
+        self.kept_tiers[layer_index, : len(tiers)] = np.where(tiers == Tier.HOT, Tier.HOT, Tier.HOST_POOL)
 
     def misses(self, layer_index: int, wanted: NDArray[np.int64], n_missing: int) -> None:
         """A layer wants these experts, `n_missing` of them neither usable nor on their way."""
@@ -125,25 +131,25 @@ class PassStatistics:
         if not visits:
             return
         # the last layer may still compute: it stays, as a visit of no length
-        last_layer, _, _, last_ns = visits[-1]
-        self._visits = [] if last_layer == PASS_END else [(last_layer, b"", last_ns, last_ns)]
-        layer_tuple, ids, *times = zip(*visits, strict=True)
-        layers = np.fromiter(layer_tuple, np.int64, len(visits))
+        last, _, _, last_ns = visits[-1]
+        self._visits = [] if last == PASS_END else [(min(last, _uncounted(last)), b"", last_ns, last_ns)]
+        places, ids, *times = zip(*visits, strict=True)
+        marks = np.fromiter(places, np.int64, len(visits))
         started_ns, ended_ns = (np.fromiter(each, np.int64, len(visits)) for each in times)
+        layers = np.where(marks < PASS_END, _uncounted(marks), marks)
         self.times.visited(self._phase, layers, started_ns, ended_ns)
-        self._count_watched(layers, ids)
+        self._count_watched(marks, ids)
 
     @property
     def _phase(self) -> int:
         return 0 if self._is_prefill else 1
 
-    def _count_watched(self, layers: NDArray[np.int64], ids: tuple[bytes, ...]) -> None:
-        is_watched = np.fromiter(map(len, ids), np.int64, len(ids)) > 0
-        watched = layers[is_watched, None]
+    def _count_watched(self, marks: NDArray[np.int64], ids: tuple[bytes, ...]) -> None:
+        is_watched = marks > PASS_END
+        watched = marks[is_watched, None]
         if not len(watched):
             return
-        is_end = layers == PASS_END
-        ends_before = np.cumsum(is_end)
+        ends_before = np.cumsum(marks == PASS_END)
         passes = self.passes + 1 - (ends_before[-1] - ends_before[is_watched, None])
         places = watched, np.frombuffer(b"".join(ids), np.int32).reshape(len(watched), -1)
         np.add.at(self.uses[1], places, 1)
@@ -162,3 +168,8 @@ class PassStatistics:
         self._picked.clear()
         self.uses[0 if self._is_prefill else 1, layers, experts] += 1
         self.last_use_pass[layers, experts] = self.passes
+
+
+def _uncounted(layer_index: _Index) -> _Index:
+    """Its own inverse; below PASS_END for a layer."""
+    return PASS_END - 1 - layer_index

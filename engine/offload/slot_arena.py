@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from engine.gguf.expert_layout import ExpertTensor, LayerExperts
 from engine.native.memory import PAGE, HugeBuffer
 from engine.native.tensor import SlotView
+from engine.offload.locked_memory import ZoneSpan
 from engine.offload.read_job import ReadJob, ReadPart, ReadReason
 
 _ALIGNMENT = 64  # ggml's tensor alignment is 32; a cache line costs nothing
@@ -45,6 +46,7 @@ class SlotArena:
         self.n_slots = n_slots
         self._weights = [self._allocate(t) for t in sample.weights]
         self._biases = [self._allocate(t) for t in sample.biases]
+        self._spare: c.Array[c.c_char] | None = None  # one slice, while two change places
 
     def _allocate(self, expert_tensor: ExpertTensor) -> Projection:
         stride = slot_stride_bytes(expert_tensor.slice_bytes)
@@ -103,6 +105,42 @@ class SlotArena:
         """Bring one expert's bias row into its slot."""
         projection = self._biases[index]
         c.memmove(projection.buffer.address + slot * projection.stride_bytes, source_address, size)
+
+    def zone_spans(self, n_slots: int) -> list[ZoneSpan]:
+        """The memory of the first `n_slots`."""
+        return [ZoneSpan(p.buffer, n_slots * p.stride_bytes) for p in (*self._weights, *self._biases)]
+
+    def relocate(self, experts: LayerExperts, slot: int, zone_slot: int, other: LayerExperts | None) -> None:
+        """Move what `experts`' layer has in `slot` to `zone_slot`; what `other`'s has there comes back.
+
+        Outside passes only, with no read into these slots in flight.
+        """
+        for index, projection in enumerate((*self._weights, *self._biases)):
+            tensor = (*experts.weights, *experts.biases)[index]
+            other_tensor = None if other is None else (*other.weights, *other.biases)[index]
+            self._relocate_slice(projection, tensor, slot, zone_slot, other_tensor)
+
+    def _relocate_slice(
+        self,
+        projection: Projection,
+        tensor: ExpertTensor,
+        slot: int,
+        zone_slot: int,
+        other: ExpertTensor | None,
+    ) -> None:
+        base, stride, size = projection.buffer.address, projection.stride_bytes, tensor.slice_bytes
+        source = base + slot * stride
+        target = base + zone_slot * stride
+        lead = self._lead(projection, tensor)
+        if other is None:
+            c.memmove(target + lead, source + lead, size)
+            return
+        if self._spare is None or len(self._spare) < size:
+            self._spare = c.create_string_buffer(size)
+        other_lead = self._lead(projection, other)  # layers lie differently in their pages
+        c.memmove(self._spare, target + other_lead, size)
+        c.memmove(target + lead, source + lead, size)
+        c.memmove(source + other_lead, self._spare, size)
 
     def close(self) -> None:
         """Free all arenas; only when no read is in flight and the model is gone."""

@@ -12,6 +12,7 @@ from typing import Protocol
 
 import numpy as np
 
+from engine.placement.promotion import PromotionClock
 from engine.placement.routing_trace import RoutingTrace, TraceStep
 from engine.placement.slot_table import SlotTable
 
@@ -129,15 +130,24 @@ class FixedPool:
 class Ours:
     """What the engine does with exact routing: SlotTable, which evicts what is likely needed last."""
 
-    def __init__(self, trace: RoutingTrace, slots: int) -> None:
-        self._table = SlotTable(trace.n_row, trace.n_expert, slots, trace.top_k)
+    def __init__(self, trace: RoutingTrace, slots: int, hot_per_layer: int = 0) -> None:
+        self._table = SlotTable(trace.n_row, trace.n_expert, slots, trace.top_k, hot_per_row=hot_per_layer)
+        self._promotions = PromotionClock()
+        self._last: TraceStep | None = None
 
     def step(self, step: TraceStep) -> int:
+        self._end_pass_before(step)
         self._table.observe(step.row, step.experts, step.picks, step.n_tokens)
         moves = self._table.prepare(step.row, step.experts, step.n_tokens)
         assert moves is not None, "nothing is in flight"
         self._table.complete(step.row, moves.missing)
         return len(moves.missing)
+
+    def _end_pass_before(self, step: TraceStep) -> None:
+        last, self._last = self._last, step
+        is_end = last is not None and last.pass_number != step.pass_number
+        if last is not None and is_end and self._promotions.is_due(last.is_prefill):
+            self._table.promote(self._table.uses.lasting().chance, self._table.n_slots)
 
 
 class Belady:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.placement.hot_zone import choose_hot
 from engine.placement.tier import Tier
 from engine.placement.use_estimate import KnownUse, UseEstimate
 
@@ -29,10 +30,25 @@ class Moves:
     awaited: Ids
 
 
+@dataclass(frozen=True, slots=True)
+class Relocation:
+    """The bytes of `row`'s expert in `slot` go to `zone_slot`, and what `other_row` has there comes back.
+
+    `other_row` None: the slot in the zone was free, now the other one is.
+    """
+
+    row: int
+    slot: int
+    zone_slot: int
+    other_row: int | None
+
+
 class SlotTable:
     """Slots of one class. `table[row, expert]` is the slot of a usable expert, or -1.
 
-    With a slot for every expert, expert e of row r always gets slot r * n_expert + e.
+    The first `zone_slots` are the hot zone, `hot_per_row` for each row; experts that `promote` put there are
+    never victims. With a slot for every expert, expert e of row r always gets slot r * n_expert + e, and hot
+    is a mere label.
     """
 
     def __init__(
@@ -42,10 +58,12 @@ class SlotTable:
         n_slots: int,
         top_k: int,
         known: KnownUse | None = None,
+        hot_per_row: int = 0,
     ) -> None:
         """`known`: from an earlier session, see UseEstimate."""
-        self.n_row, self.n_expert, self.n_slots = n_row, n_expert, n_slots
+        self.n_row, self.n_expert, self.n_slots, self.hot_per_row = n_row, n_expert, n_slots, hot_per_row
         self.is_complete = n_slots >= n_row * n_expert  # a slot for every expert: each has its own for good
+        self.zone_slots = 0 if self.is_complete else hot_per_row * n_row
         self.table = np.full((n_row, n_expert), -1, np.int32)
         self.evictions = 0
         # where nothing is evicted: a byte per expert, 1 if usable; plain bytes for the hot path of a token
@@ -53,6 +71,7 @@ class SlotTable:
         self._pending = np.full((n_row, n_expert), -1, np.int32)  # assigned, bytes on their way
         self._owner = np.full(n_slots, -1, np.int64)  # row * n_expert + expert
         self._is_pool = np.zeros(n_slots, np.bool_)
+        self._is_hot = np.zeros(n_slots, np.bool_)
         self._is_loading = np.zeros(n_slots, np.bool_)
         self.uses = UseEstimate(n_row, n_expert, top_k, known)
 
@@ -126,27 +145,69 @@ class SlotTable:
     # --- between passes ---------------------------------------------------------------------
 
     def set_pool(self, row: int, experts: Ids) -> None:
-        """Exactly these experts of the row keep their slots; all of them have one. Only labels change."""
+        """Exactly these experts of the row keep their slots; all of them have one. Only labels change.
+
+        Others aren't hot any more.
+        """
         if self.is_complete:
             return
-        self._is_pool[(self._owner >= 0) & (self._owner // self.n_expert == row)] = False
+        is_own = (self._owner >= 0) & (self._owner // self.n_expert == row)
+        self._is_pool[is_own] = False
         self._is_pool[self.table[row, experts]] = True
+        self._is_hot &= ~is_own | self._is_pool
+
+    def promote(self, weight: NDArray[np.float64], most_moves: int) -> list[Relocation]:
+        """Make the experts of the most `weight` (rows, experts) hot; bytes must follow at once, in order.
+
+        Of a named pool only members can be hot. At most `most_moves` experts go to the zone; the next call
+        goes on. Experts on their way, and slots they go to, are left alone.
+        """
+        is_here = self.table >= 0
+        may_be_hot = is_here & self._is_pool[self.table] if self._is_pool.any() else is_here
+        is_hot = is_here & self._is_hot[self.table]
+        owners = np.flatnonzero(choose_hot(weight, may_be_hot, is_hot, self.hot_per_row))
+        slots = self.table.ravel()[owners]
+        is_inside = slots < (self.n_slots if self.is_complete else self.zone_slots)
+        self._is_hot[:] = False
+        self._is_hot[slots[is_inside]] = True
+        outside = owners[~is_inside]
+        outside = outside[np.argsort(-weight.ravel()[outside], kind="stable")][:most_moves]
+        zone = slice(self.zone_slots)
+        places = np.flatnonzero(~self._is_hot[zone] & ~self._is_loading[zone])
+        places = places[np.argsort(self._owner[places] >= 0, kind="stable")]  # free ones first
+        return [self._relocate(*pair) for pair in zip(outside.tolist(), places.tolist(), strict=False)]
+
+    def _relocate(self, owner: int, zone_slot: int) -> Relocation:
+        table = self.table.ravel()
+        slot, other = int(table[owner]), int(self._owner[zone_slot])
+        table[owner] = zone_slot
+        if other >= 0:
+            table[other] = slot
+        self._owner[[slot, zone_slot]] = other, owner
+        self._is_pool[[slot, zone_slot]] = self._is_pool[[zone_slot, slot]]
+        self._is_hot[zone_slot] = True
+        other_row = other // self.n_expert if other >= 0 else None
+        return Relocation(owner // self.n_expert, slot, zone_slot, other_row)
 
     def tiers(self, pool_size: int, rows: slice = slice(None)) -> NDArray[np.uint8]:
         """Tier of every expert, shape (rows, experts); cheap enough for the row of the layer in flight.
 
-        The pool of a row are the experts that `set_pool` named; without that the `pool_size` most used ones.
+        The pool of a row are the experts that `set_pool` named; without that the hot ones and the most used
+        others, `pool_size` in all.
         """
         table = self.table[rows]
         is_here = table >= 0
+        is_hot = is_here & self._is_hot[table]
         if self.is_complete:
             is_pool = is_here
         elif self._is_pool.any():
             is_pool = self._is_pool[table]
         else:
-            is_pool = self._is_among_best(is_here, self.uses.chance[rows], pool_size)
+            chance = self.uses.chance[rows] + 2 * is_hot
+            is_pool = self._is_among_best(is_here, chance, pool_size)
         tiers = is_here.astype(np.uint8) * np.uint8(Tier.HOST_WINDOW)
         tiers[is_here & is_pool] = Tier.HOST_POOL
+        tiers[is_hot] = Tier.HOT
         return tiers
 
     def _is_among_best(
@@ -169,7 +230,7 @@ class SlotTable:
         return np.flatnonzero(self._owner < 0)
 
     def _window(self, leased: Ids) -> Ids:
-        mask = (self._owner >= 0) & ~self._is_pool & ~self._is_loading
+        mask = (self._owner >= 0) & ~self._is_pool & ~self._is_hot & ~self._is_loading
         mask[leased] = False
         return np.flatnonzero(mask)
 
@@ -198,8 +259,11 @@ class SlotTable:
     def _with_pools(
         self, free: Ids, window: Ids, row: int, leased: Ids, count: int, n_tokens: int
     ) -> Ids | None:
-        """Last resort before giving up: pools, needed last first; correctness outranks their promise."""
-        mask = self._is_pool & ~self._is_loading
+        """Last resort before giving up: pools, needed last first; correctness outranks their promise.
+
+        Never the hot ones: the plan leaves enough beside them for any layer.
+        """
+        mask = self._is_pool & ~self._is_hot & ~self._is_loading
         mask[leased] = False
         pool = np.flatnonzero(mask)
         wait = self.uses.expected_wait(self._owner[pool], row, n_tokens)

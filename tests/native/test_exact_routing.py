@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -41,7 +43,7 @@ def test_bit_identical_to_stock(tiny_models: TinyModels, variant: str, slots: st
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     variant=st.sampled_from(MOE_VARIANTS),
-    n_slots=st.integers(1, 70),
+    slots_and_hot=st.tuples(st.integers(1, 70), st.sampled_from([None, 0, 1, 2, 5, 16])),
     unit=st.sampled_from([1, 2, 3, 5, 16, 33, 64]),
     threads=st.integers(1, 3),
     is_prefetch_on=st.booleans(),
@@ -51,7 +53,7 @@ def test_bit_identical_to_stock(tiny_models: TinyModels, variant: str, slots: st
 def test_any_setting_is_bit_identical(
     tiny_models: TinyModels,
     variant: str,
-    n_slots: int,
+    slots_and_hot: tuple[int, int | None],
     unit: int,
     threads: int,
     is_prefetch_on: bool,
@@ -59,9 +61,11 @@ def test_any_setting_is_bit_identical(
     seed: int,
 ) -> None:
     path = tiny_models(variant)
-    with loaded(settings_for(path, n_slots, unit, threads, is_prefetch_on)) as (backend, info):
-        ours = run_ours(backend, prompt_tokens(n_prompt, seed), 6)
-    assert_identical(ours, run_stock(path, info.unit_tokens, threads, n_prompt, 6, seed).steps)
+    n_slots, hot = slots_and_hot
+    load_settings = replace(settings_for(path, n_slots, unit, threads, is_prefetch_on), hot_per_layer=hot)
+    with loaded(load_settings) as (backend, info):
+        ours = run_ours(backend, prompt_tokens(n_prompt, seed), 9)
+    assert_identical(ours, run_stock(path, info.unit_tokens, threads, n_prompt, 9, seed).steps)
 
 
 def test_eviction_paths_really_ran(tiny_models: TinyModels) -> None:

@@ -44,7 +44,8 @@ def test_layers_add_up_to_the_counters(
 
 
 def test_cold_experts_come_from_the_drive_and_kept_ones_from_their_pool(tiny_models: TinyModels) -> None:
-    with loaded(settings_for(tiny_models("qwen3moe"), None, 1, threads=1)) as (backend, info):
+    settings = replace(settings_for(tiny_models("qwen3moe"), None, 1, threads=1), hot_per_layer=0)
+    with loaded(settings) as (backend, info):
         run_ours(backend, prompt_tokens(1), 0)
         cold, layers = figures(backend)
         for _ in range(3):

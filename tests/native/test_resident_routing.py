@@ -72,9 +72,11 @@ def test_only_rank_0_can_miss(tiny_models: TinyModels) -> None:
     assert 0 < after.gate_mass_used < after.gate_mass_wanted
 
 
-def _learned_run(path: Path, target: Path, slots: int | None, unit: int, threads: int) -> RoutingTrace:
+def _learned_run(
+    path: Path, target: Path, slots: int | None, unit: int, threads: int, hot: int
+) -> RoutingTrace:
     settings = resident(path, slots, unit, pool=6, is_fixed=False, threads=threads)
-    with loaded(replace(settings, trace_path=target)) as (backend, _):
+    with loaded(replace(settings, trace_path=target, hot_per_layer=hot)) as (backend, _):
         run_ours(backend, prompt_tokens(40), 20)
         run_ours(backend, prompt_tokens(40, seed=2), 20)
     return load_trace(target)
@@ -92,10 +94,10 @@ def _picks(trace: RoutingTrace) -> dict[tuple[int, bool], list[int]]:
 def test_learning_pools_depend_on_nothing_physical(tiny_models: TinyModels, tmp_path: Path) -> None:
     path = tiny_models("qwen3moe")
     runs = [
-        _picks(_learned_run(path, tmp_path / "run.trace", slots, unit, threads))
-        for slots, unit, threads in ((35, 16, 2), (60, 3, 1), (None, 1, 3))
+        _picks(_learned_run(path, tmp_path / "run.trace", slots, unit, threads, hot))
+        for slots, unit, threads, hot in ((35, 16, 2, 0), (60, 3, 1, 6), (None, 1, 3, 5), (35, 1, 1, 3))
     ]
-    assert runs[0] == runs[1] == runs[2]
+    assert runs[0] == runs[1] == runs[2] == runs[3]
 
 
 def test_learning_brings_the_router_what_it_wants(tiny_models: TinyModels) -> None:

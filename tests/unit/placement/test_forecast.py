@@ -14,7 +14,7 @@ _PRIOR = 0.3  # of uniform use, as in UseEstimate
 
 
 def plan(slots: int, pool: int = 0, layers: tuple[int, ...] = (0, 1)) -> PlacementPlan:
-    return PlacementPlan((ClassPlan(SlotClassSpec(layers, 8, 100), slots, pool, pool),), 1)
+    return PlacementPlan((ClassPlan(SlotClassSpec(layers, 8, 100), slots, pool),), 1)
 
 
 def test_uniform_use_hits_as_often_as_experts_are_there() -> None:

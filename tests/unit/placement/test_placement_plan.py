@@ -77,12 +77,14 @@ def test_pool_refuses_an_impossible_need() -> None:
     top_k=st.integers(1, 12),
     budget_slots=st.integers(1, 4000),
     unit=st.one_of(st.none(), st.integers(1, 600)),
+    hot=st.one_of(st.none(), st.integers(0, 300)),
 )
 def test_worst_case_always_fits(
-    n_layer: int, n_expert: int, top_k: int, budget_slots: int, unit: int | None
+    n_layer: int, n_expert: int, top_k: int, budget_slots: int, unit: int | None, hot: int | None
 ) -> None:
     top_k = min(top_k, n_expert)
-    request = PlacementRequest((spec(n_layer, n_expert),), top_k, budget_slots * MIB, unit)
+    classes = (spec(n_layer, n_expert),)
+    request = PlacementRequest(classes, top_k, budget_slots * MIB, unit, hot_per_layer=hot)
     if budget_slots < top_k:
         with pytest.raises(BudgetError):
             plan_placement(request)
@@ -91,10 +93,14 @@ def test_worst_case_always_fits(
     (only,) = plan.classes
     assert plan.slots_bytes <= request.slots_budget_bytes
     need = worst_case_experts(n_expert, top_k, plan.unit_tokens)
-    for pool, needed in ((only.prefill_pool, need), (only.decode_pool, min(top_k, n_expert))):
-        window = only.slots - n_layer * pool
-        # at most `needed` experts are wanted, and at most n_expert - pool of them can be outside the pool
-        assert window >= min(needed, n_expert - pool)
+    # a pool gives way to a unit of the prompt, hot experts never do
+    for kept, needed in ((only.hot_per_layer, need), (only.decode_pool, min(top_k, n_expert))):
+        window = only.slots - n_layer * kept
+        # at most `needed` experts are wanted, and at most n_expert - kept of them can be outside
+        assert window >= min(needed, n_expert - kept)
+    assert only.hot_per_layer <= min(only.decode_pool, n_expert if hot is None else hot)
+    if hot is None:
+        assert only.hot_per_layer <= 5
 
 
 @given(
@@ -119,7 +125,7 @@ def test_several_classes_never_exceed_the_budget(sizes: list[tuple[int, int, int
 def test_resident_pools_have_the_asked_size_and_a_window_for_rank_0() -> None:
     # 12 layers x 20 = 240 of 300 slots; 60 are left for 60 tokens whose first choice is outside the pool
     plan = plan_placement(PlacementRequest((spec(),), 8, 300 * MIB, is_resident=True))
-    assert [(c.prefill_pool, c.decode_pool) for c in plan.classes] == [(20, 20)]
+    assert [(c.decode_pool, c.hot_per_layer) for c in plan.classes] == [(20, 5)]
     assert plan.unit_tokens == 32
     asked = PlacementRequest((spec(),), 8, 300 * MIB, unit_tokens=100, is_resident=True)
     assert plan_placement(asked).unit_tokens == 60
@@ -140,6 +146,29 @@ def test_resident_routing_needs_a_choice_in_every_layer() -> None:
     # 12 layers x top-8 and one slot more
     with pytest.raises(BudgetError, match="1 MiB too small"):
         plan_placement(PlacementRequest((spec(),), 8, 96 * MIB, is_resident=True))
+
+
+@pytest.mark.parametrize(
+    ("slots", "asked", "hot"),
+    [
+        (1536, None, 5), (1536, 9, 9), (1535, None, 5), (240, None, 5),  # 20 slots per layer and more
+        (239, None, 4), (150, None, 2),  # a quarter of 19, of 12; 150 slots hold 128 experts beside 2
+        (129, None, 0), (129, 5, 0),  # 128 experts that one unit needs and one slot
+        (240, 7, 7), (240, 20, 10), (1536, 0, 0),  # 240 - 12 h >= 128 - h  =>  h <= 10
+    ],
+)  # fmt: skip
+def test_the_hot_zone_is_a_quarter_of_a_layer_s_slots_and_leaves_what_a_unit_needs(
+    slots: int, asked: int | None, hot: int
+) -> None:
+    plan = plan_placement(PlacementRequest((spec(),), 8, slots * MIB, hot_per_layer=asked))
+    assert plan.unit_tokens == 512
+    assert plan.classes[0].hot_per_layer == hot
+
+
+@pytest.mark.parametrize(("asked", "hot"), [(None, 5), (0, 0), (3, 3), (99, 20)])
+def test_with_resident_routing_the_hot_ones_are_members(asked: int | None, hot: int) -> None:
+    request = PlacementRequest((spec(),), 8, 300 * MIB, is_resident=True, hot_per_layer=asked)
+    assert plan_placement(request).classes[0].hot_per_layer == hot
 
 
 def test_an_asked_pool_limits_the_automatic_one() -> None:

@@ -8,7 +8,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from engine.placement.slot_table import SlotTable
+from engine.placement.slot_table import Relocation, SlotTable
 from engine.placement.tier import Tier
 
 
@@ -150,22 +150,107 @@ def test_pools_are_the_last_resort() -> None:
     assert {0, 2, 3} <= resident(table, 1)
 
 
-class Residency(RuleBasedStateMachine):
-    """Any sequence of moves keeps one expert per slot and one slot per expert, and never loses a lease."""
+def hot_ones(table: SlotTable, row: int) -> set[int]:
+    return set(np.flatnonzero(table.tiers(0)[row] == Tier.HOT).tolist())
 
-    @initialize(n_row=st.integers(1, 4), n_expert=st.integers(2, 10), extra=st.integers(0, 20))
-    def build(self, n_row: int, n_expert: int, extra: int) -> None:
+
+def test_hot_experts_move_into_the_zone_and_are_never_victims() -> None:
+    table = SlotTable(n_row=2, n_expert=8, n_slots=6, top_k=1, hot_per_row=1)
+    bring(table, 0, 0, 1, 2)  # slots 0, 1, 2
+    bring(table, 1, 5, 6)  # slots 3, 4
+    weight = np.zeros((2, 8))
+    weight[0, 1], weight[1, 6] = 3, 2
+    # 6 of row 1 changes places with 0 of row 0; 1 of row 0 is in the zone already
+    assert table.promote(weight, 9) == [Relocation(row=1, slot=4, zone_slot=0, other_row=0)]
+    assert table.table[0].tolist() == [4, 1, 2, -1, -1, -1, -1, -1]
+    assert table.table[1].tolist() == [-1, -1, -1, -1, -1, 3, 0, -1]
+    assert [hot_ones(table, 0), hot_ones(table, 1)] == [{1}, {6}]
+    for _ in range(9):
+        for expert in (2, 3, 4, 7):
+            bring(table, 0, expert)
+            bring(table, 1, expert)
+    assert [hot_ones(table, 0), hot_ones(table, 1)] == [{1}, {6}]
+    assert table.promote(weight, 9) == []
+
+
+def test_a_free_place_in_the_zone_is_taken_without_exchange() -> None:
+    table = SlotTable(n_row=1, n_expert=8, n_slots=4, top_k=1, hot_per_row=2)
+    bring(table, 0, 0)
+    fault = table.prepare(0, ids(1), 1)
+    assert fault is not None
+    bring(table, 0, 2)
+    table.abort(0, ids(1))  # slot 1 is free again
+    weight = np.array([[0, 9, 5, 0, 0, 0, 0, 0.0]])
+    assert table.promote(weight, 9) == [Relocation(row=0, slot=2, zone_slot=1, other_row=None)]
+    assert (hot_ones(table, 0), table.table[0, 2]) == ({2}, 1)
+    bring(table, 0, 1)
+    assert table.table[0, 1] == 2  # the slot it left
+
+
+def test_work_is_bounded_and_goes_on() -> None:
+    table = SlotTable(n_row=1, n_expert=8, n_slots=6, top_k=1, hot_per_row=2)
+    bring(table, 0, 0, 1, 2, 3)
+    weight = np.array([[0, 0, 1, 2, 0, 0, 0, 0.0]])
+    assert [len(table.promote(weight, 1)) for _ in range(3)] == [1, 1, 0]
+    assert hot_ones(table, 0) == {2, 3}
+
+
+def test_what_is_on_its_way_is_left_alone() -> None:
+    table = SlotTable(n_row=1, n_expert=8, n_slots=4, top_k=1, hot_per_row=1)
+    moves = table.prepare(0, ids(5), 1)  # goes to slot 0, the zone
+    assert moves is not None
+    bring(table, 0, 1)
+    assert table.promote(np.arange(8.0)[None], 9) == []
+    table.complete(0, ids(5))
+    assert table.promote(np.arange(8.0)[None], 9) == []
+    assert hot_ones(table, 0) == {5}
+
+
+def test_of_a_named_pool_only_members_are_hot() -> None:
+    table = SlotTable(n_row=1, n_expert=8, n_slots=4, top_k=1, hot_per_row=1)
+    bring(table, 0, 0, 1, 2)
+    table.set_pool(0, ids(1, 2))
+    weight = np.array([[9, 5, 1, 0, 0, 0, 0, 0.0]])
+    assert len(table.promote(weight, 9)) == 1
+    assert hot_ones(table, 0) == {1}
+    table.set_pool(0, ids(2))
+    assert hot_ones(table, 0) == set()
+
+
+def test_with_a_slot_for_every_expert_hot_is_a_label() -> None:
+    table = SlotTable(n_row=1, n_expert=4, n_slots=4, top_k=1, hot_per_row=2)
+    bring(table, 0, 1, 2, 3)
+    assert table.promote(np.array([[9, 3, 5, 4.0]]), 9) == []
+    assert hot_ones(table, 0) == {2, 3}
+    assert table.table[0].tolist() == [-1, 1, 2, 3]
+
+
+class Residency(RuleBasedStateMachine):
+    """Any sequence of moves keeps one expert per slot and one slot per expert, and never loses a lease.
+
+    Each expert's bytes are where the table says, and hot ones stay.
+    """
+
+    @initialize(
+        n_row=st.integers(1, 4), n_expert=st.integers(2, 10), extra=st.integers(0, 20), hot=st.integers(0, 4)
+    )
+    def build(self, n_row: int, n_expert: int, extra: int, hot: int) -> None:
         self.shape = (n_row, n_expert)
         self.n_slots = min(2 + extra, n_row * n_expert)
-        self.table = SlotTable(n_row, n_expert, self.n_slots, 2)
+        self.hot = hot = min(hot, (self.n_slots - 1) // n_row)
+        window = self.n_slots - hot * n_row
+        # what one layer may need at once, as the planner promises it
+        self.limit = n_expert if window >= n_expert - hot else window
+        self.table = SlotTable(n_row, n_expert, self.n_slots, 2, hot_per_row=hot)
+        self.bytes = np.full(self.n_slots, -1)  # whose bytes each slot holds
         self.flying: list[tuple[int, np.ndarray[tuple[int], np.dtype[np.int64]]]] = []
 
     @rule(data=st.data(), n_tokens=st.sampled_from([1, 16]))
     def visit(self, data: st.DataObject, n_tokens: int) -> None:
         row = data.draw(st.integers(0, self.shape[0] - 1))
-        limit = min(self.n_slots, self.shape[1])
-        wanted = data.draw(st.sets(st.integers(0, self.shape[1] - 1), min_size=1, max_size=limit))
+        wanted = data.draw(st.sets(st.integers(0, self.shape[1] - 1), min_size=1, max_size=self.limit))
         experts = ids(*sorted(wanted))
+        before = [hot_ones(self.table, each) for each in range(self.shape[0])]
         self.table.observe(row, experts, np.ones(len(experts), np.int64), n_tokens)
         moves = self.table.prepare(row, experts, n_tokens)
         if moves is None:
@@ -177,16 +262,28 @@ class Residency(RuleBasedStateMachine):
             if flying_row == row:
                 self.table.complete(row, flying)
                 self.flying.remove((flying_row, flying))
+        self.bytes[moves.slots] = row * self.shape[1] + moves.missing
         self.table.complete(row, moves.missing)
         slots = self.table.table[row, experts]
-        assert (slots >= 0).all()
-        assert len(set(slots.tolist())) == len(experts)
+        assert self.bytes[slots].tolist() == (row * self.shape[1] + experts).tolist()
+        assert [hot_ones(self.table, each) for each in range(self.shape[0])] == before
+
+    @rule(data=st.data(), most_moves=st.integers(0, 3))
+    def promote(self, data: st.DataObject, most_moves: int) -> None:
+        seed = data.draw(st.integers(0, 99))
+        weight = np.random.default_rng(seed).integers(0, 4, self.shape).astype(float)
+        for move in self.table.promote(weight, most_moves):
+            self.bytes[[move.slot, move.zone_slot]] = self.bytes[[move.zone_slot, move.slot]]
+        hot = self.table.tiers(0) == Tier.HOT
+        assert hot.sum(axis=1).max(initial=0) <= self.hot
+        assert (self.table.table[hot] < self.hot * self.shape[0]).all() or self.table.is_complete
 
     @rule(data=st.data())
     def stream(self, data: st.DataObject) -> None:
         row = data.draw(st.integers(0, self.shape[0] - 1))
         experts = ids(*sorted(data.draw(st.sets(st.integers(0, self.shape[1] - 1)))))
         moves = self.table.prepare_stream(row, experts, (row - 1) % self.shape[0], ids(), 16)
+        self.bytes[moves.slots] = row * self.shape[1] + moves.missing
         if len(moves.missing):
             self.flying.append((row, moves.missing))
 
@@ -207,6 +304,8 @@ class Residency(RuleBasedStateMachine):
     def one_slot_each(self) -> None:
         used = self.table.table[self.table.table >= 0]
         assert len(set(used.tolist())) == len(used) <= self.n_slots
+        owners = np.flatnonzero(self.table.table >= 0)
+        assert self.bytes[self.table.table.ravel()[owners]].tolist() == owners.tolist()
 
 
 TestResidency = Residency.TestCase

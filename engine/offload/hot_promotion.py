@@ -1,0 +1,59 @@
+"""Promotion: at the end of a pass, the most used experts of each layer move into the hot zone."""
+
+from __future__ import annotations
+
+from itertools import groupby
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.offload.pass_statistics import PassStatistics
+from engine.offload.resident_routing import ResidentRouting
+from engine.offload.slot_layers import LayerSlots, SlotClass
+
+_MOST_BYTES = 16 << 20  # per class and promotion: a few milliseconds; one expert is always allowed
+
+
+class HotPromotion:
+    """Owned by the engine thread; runs between passes only. `resident`: None with exact routing."""
+
+    def __init__(
+        self, layers: list[LayerSlots], statistics: PassStatistics, resident: ResidentRouting | None
+    ) -> None:
+        self._statistics, self._resident = statistics, resident
+        by_class = sorted(layers, key=lambda layer: (id(layer.slot_class), layer.row))
+        groups = groupby(by_class, lambda layer: id(layer.slot_class))
+        self._classes = [list(group) for _, group in groups]
+
+    def run(self) -> bool:
+        """Bring hot zones up to date, within bounds; whether anything moved. No layer is in flight."""
+        has_moved = [self._promote(layers) for layers in self._classes]
+        return any(has_moved)
+
+    def _promote(self, layers: list[LayerSlots]) -> bool:
+        slot_class = layers[0].slot_class
+        table, arena = slot_class.table, slot_class.arena
+        if not table.hot_per_row:
+            return False
+        moves = table.promote(self._weight(slot_class, layers), max(1, _MOST_BYTES // arena.slot_bytes))
+        for move in moves:
+            other = None if move.other_row is None else layers[move.other_row].experts
+            arena.relocate(layers[move.row].experts, move.slot, move.zone_slot, other)
+        if table.is_complete:
+            tiers = table.tiers(slot_class.plan.decode_pool)
+            for layer in layers:
+                self._statistics.label_kept(layer.index, tiers[layer.row])
+        return bool(moves)
+
+    def _weight(self, slot_class: SlotClass, layers: list[LayerSlots]) -> NDArray[np.float64]:
+        """How often experts are used, shape (rows, experts), by whatever is counted there."""
+        table = slot_class.table
+        indexes = [layer.index for layer in layers]
+        if self._resident is not None:
+            heat: NDArray[np.float64] = self._resident.pools.learned()[indexes, : table.n_expert]
+            return heat
+        if table.is_complete:  # nothing is evicted there, so nothing is estimated
+            self._statistics.fold()
+            uses = self._statistics.uses[:, indexes, : table.n_expert].sum(axis=0)
+            return np.asarray(uses, np.float64)
+        return table.uses.lasting().chance
