@@ -57,7 +57,7 @@ class BenchSide:
         self._backend.keep_prefix(0)
 
     def costs(self) -> PassCosts:
-        now = self._backend.counters()
+        now, experts = self._backend.counters(), self._backend.experts()
         dense_bytes, row_bytes = (now.bytes_by_reason.get(reason, 0) for reason in ("dense", "row"))
         return PassCosts(
             bytes_read=now.bytes_read,
@@ -69,6 +69,7 @@ class BenchSide:
             experts_from_disk=now.expert_misses + now.expert_streamed_used,
             expert_bytes_read=now.bytes_read - dense_bytes - row_bytes,
             row_bytes_read=row_bytes,
+            picks=0 if experts is None else int(experts.prefill_uses.sum() + experts.decode_uses.sum()),
         )
 
     def note_residency(self) -> None:

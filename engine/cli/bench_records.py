@@ -50,6 +50,7 @@ class PassCosts:
     """What a pass cost beside its time; None where this side can't tell.
 
     `experts_from_disk` of `expert_requests` had to be read for this pass, `expert_bytes_read` were read.
+    A request is one distinct expert of a layer and a unit, a pick one expert for one token.
     `callback_ns` is our own routing code, waits not included. `row_bytes_read`: of tables read by row.
     """
 
@@ -62,6 +63,7 @@ class PassCosts:
     experts_from_disk: int | None = None
     expert_bytes_read: int | None = None
     row_bytes_read: int | None = None
+    picks: int | None = None
 
     def since(self, before: PassCosts) -> PassCosts:
         """This cumulative state minus an earlier one."""

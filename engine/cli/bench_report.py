@@ -47,6 +47,7 @@ def _row(reports: Sequence[ChildReport], state: str, case: BenchCase, drive: flo
         "prompt_tokens": passes[0].prompt_tokens,
         "decode_tokens": len(passes[0].step_ns),
         "disk_share": middle(lambda p: disk_share(p.costs)),
+        "disk_share_of_picks": middle(lambda p: disk_share_of_picks(p.costs)),
         "disk_wait_ns": middle(lambda p: p.costs.disk_wait_ns),
         "transfer_wait_ns": middle(lambda p: p.costs.transfer_wait_ns),
         "bytes_read": middle(lambda p: p.costs.bytes_read),
@@ -77,14 +78,25 @@ def _split(
         "own_ns": spent.callback_ns,
         "bytes_read": spent.bytes_read,
         "disk_share": disk_share(spent),
+        "disk_share_of_picks": disk_share_of_picks(spent),
     }
 
 
 def disk_share(costs: PassCosts) -> float | None:
     """Share of expert requests whose bytes had to come from the disk."""
-    if not costs.expert_requests or costs.experts_from_disk is None:
-        return None if costs.expert_requests is None else 0.0
-    return costs.experts_from_disk / costs.expert_requests
+    return _share(costs.experts_from_disk, costs.expert_requests)
+
+
+def disk_share_of_picks(costs: PassCosts) -> float | None:
+    """Experts that had to come from the disk, over the router's picks: how often reading was needed for a
+    token's expert. With resident routing at most 1/top-k, whatever the unit."""
+    return _share(costs.experts_from_disk, costs.picks)
+
+
+def _share(part: int | None, whole: int | None) -> float | None:
+    if not whole or part is None:
+        return None if whole is None else 0.0
+    return part / whole
 
 
 def read_amplification(costs: PassCosts, expert_bytes: int) -> float | None:

@@ -94,6 +94,7 @@ def _row_columns(rows: Sequence[Row], is_ours: bool) -> list[Column]:
     if is_ours:
         columns += [
             ("disk", _cell("disk_share", "{:.2%}".format)),
+            ("of picks", _cell("disk_share_of_picks", "{:.2%}".format)),
             ("disk wait ms", _cell("disk_wait_ns", _milliseconds)),
         ]
         if any(row["transfer_wait_ns"] for row in rows):

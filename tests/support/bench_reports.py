@@ -10,11 +10,11 @@ SECOND_NS = 1_000_000_000
 OUR_COSTS = PassCosts(
     bytes_read=600_000_000, disk_wait_ns=SECOND_NS, disk_busy_ns=SECOND_NS // 2, transfer_wait_ns=0,
     callback_ns=SECOND_NS // 4, expert_requests=400, experts_from_disk=50, expert_bytes_read=550_000_000,
-    row_bytes_read=0,
+    row_bytes_read=0, picks=800,
 )  # fmt: skip
 OUR_PREFILL_COSTS = replace(
     OUR_COSTS, bytes_read=400_000_000, disk_wait_ns=SECOND_NS // 2, callback_ns=SECOND_NS // 8,
-    expert_requests=300, experts_from_disk=30,
+    expert_requests=300, experts_from_disk=30, picks=600,
 )  # fmt: skip
 STOCK_COSTS = PassCosts(bytes_read=4_000_000_000)
 STOCK_PREFILL_COSTS = PassCosts(bytes_read=3_000_000_000)

@@ -83,6 +83,19 @@ def test_cold_bench_reads_each_missing_expert_about_once(tiny_models: TinyModels
     assert document["drive_bytes_per_second"] > 0
 
 
+@pytest.mark.parametrize("unit", ["1", "16"])
+def test_resident_routing_reads_for_at_most_one_of_top_k_picks(tiny_models: TinyModels, unit: str) -> None:
+    words = ("--prompt-tokens", "8", "--decode-tokens", "3", "--unit", unit, "--threads", "1", "--no-limit")
+    path = str(tiny_models("qwen3moe", n_expert=64))
+    shares = {}
+    for routing in ("exact", "resident"):
+        more = ("--routing", routing, "--slots", "4", "--json")
+        cold, warm, _ = json.loads(run_engine("bench", path, *words, *more).out)["rows"]
+        shares[routing] = cold["disk_share_of_picks"]
+    assert 0 < shares["resident"] <= 1 / 4 < shares["exact"] <= 1
+    assert (warm["disk_share"], warm["disk_wait_ns"], warm["bytes_read"]) == (0, 0, 0)
+
+
 def test_bench_tells_the_fault_of_its_child(tiny_models: TinyModels) -> None:
     printed = run_engine("bench", str(tiny_models("qwen3moe")), "--ram", "1MiB", "--json")
     assert printed.code == 2

@@ -191,8 +191,8 @@ def test_table_shows_figures_and_conditions(children: FakeChildren, model: Path)
     printed = run_engine("bench", str(model), "--compare", "stock", "--cap", "2GiB")
     cells = [cell.strip() for cell in printed.out.splitlines()[4].split("|")[1:-1]]
     assert cells == [
-        "4a cold", "auto: 16", "1.00", "32.00", "2.00", "12.50%", "1,000", "572 MiB", "1.10", "133%", "2.00",
-        "1 GiB",
+        "4a cold", "auto: 16", "1.00", "32.00", "2.00", "12.50%", "6.25%", "1,000", "572 MiB",
+        "1.10", "133%", "2.00", "1 GiB",
     ]  # fmt: skip
     assert "cap of 2 GiB not enforced: no control group may be made (Permission denied)" in printed.out
     assert "cold: dropped" in printed.out

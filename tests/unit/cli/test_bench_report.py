@@ -26,7 +26,7 @@ def test_rows_hold_the_medians_and_the_highest_peak() -> None:
     assert cold["decode_tokens_per_second"] == 2.0  # 2 tokens in 1 s
     assert (cold["peak_rss_bytes"], cold["runs"]) == (9, 3)
     assert (cold["unit"], cold["requested_unit"]) == (16, "auto")
-    assert cold["disk_share"] == 50 / 400
+    assert (cold["disk_share"], cold["disk_share_of_picks"]) == (50 / 400, 50 / 800)
     assert cold["transfer_wait_ns"] == 0
 
 
@@ -109,17 +109,17 @@ def test_time_is_split_into_parts_that_add_up() -> None:
     assert row["prefill"] == {
         "elapsed_ns": 2 * second, "compute_ns": 2 * second - second // 2 - second // 8,
         "disk_wait_ns": second // 2, "transfer_wait_ns": 0, "own_ns": second // 8,
-        "bytes_read": 400_000_000, "disk_share": 0.1,
+        "bytes_read": 400_000_000, "disk_share": 0.1, "disk_share_of_picks": 0.05,
     }  # fmt: skip
     assert row["decode"] == {
         "elapsed_ns": second, "compute_ns": second - second // 2 - second // 8,
         "disk_wait_ns": second // 2, "transfer_wait_ns": 0, "own_ns": second // 8,
-        "bytes_read": 200_000_000, "disk_share": 0.2,
+        "bytes_read": 200_000_000, "disk_share": 0.2, "disk_share_of_picks": 0.1,
     }  # fmt: skip
     stock = bench_report.side_rows([report("stock")], CASE, 1e9)[0]["decode"]
     assert stock == {
         "elapsed_ns": second, "compute_ns": None, "disk_wait_ns": None, "transfer_wait_ns": None,
-        "own_ns": None, "bytes_read": 1_000_000_000, "disk_share": None,
+        "own_ns": None, "bytes_read": 1_000_000_000, "disk_share": None, "disk_share_of_picks": None,
     }  # fmt: skip
 
 
@@ -149,6 +149,6 @@ def test_records_survive_their_journey_as_json() -> None:
 
 
 def test_costs_since() -> None:
-    later, earlier = PassCosts(10, 9, 8, 7, 6, 5, 4, 3, 2), PassCosts(1, 2, 3, 4, 5, 5, 4, 1, 2)
-    assert later.since(earlier) == PassCosts(9, 7, 5, 3, 1, 0, 0, 2, 0)
+    later, earlier = PassCosts(10, 9, 8, 7, 6, 5, 4, 3, 2, 9), PassCosts(1, 2, 3, 4, 5, 5, 4, 1, 2, 4)
+    assert later.since(earlier) == PassCosts(9, 7, 5, 3, 1, 0, 0, 2, 0, 5)
     assert PassCosts(10).since(PassCosts(4)) == PassCosts(6)
