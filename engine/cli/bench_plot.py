@@ -130,8 +130,8 @@ def _draw_speed(axes: Axes, lines: Sequence[_Line], phase: str) -> None:
     for line in lines:
         if line.ours is not None and (ours := speed(line.ours)) is not None:
             _bar(axes, line.y, ours, _STATE_COLOURS[line.ours["state"]])
-            _label(axes, line.y, ours, f"{ours:.3g}")
-        _draw_stock(axes, line, speed, right, "{:.3g}".format)
+            _label(axes, line.y, ours, _short(ours))
+        _draw_stock(axes, line, speed, right)
     axes.set_xlim(0, right * _ROOM_FOR_VALUES)
 
 
@@ -154,9 +154,9 @@ def _draw_time(axes: Axes, lines: Sequence[_Line], phase: str) -> None:
             elapsed = amount(line.ours, "elapsed_ns") or 0.0
             limit = elapsed / line.ours["limit_ratio"] if has_limit(line.ours) else 0.0
             words = f"  ({line.ours['limit_ratio']:.2f} × limit)" if limit else ""
-            _label(axes, line.y, max(elapsed, limit), f"{elapsed:.3g}{words}")
+            _label(axes, line.y, max(elapsed, limit), f"{_short(elapsed)}{words}")
             _mark(axes, line.y, limit)
-        _draw_stock(axes, line, lambda row: amount(row, "elapsed_ns"), right, "{:.3g}".format)
+        _draw_stock(axes, line, lambda row: amount(row, "elapsed_ns"), right)
     axes.set_xlim(0, right * _ROOM_FOR_VALUES)
     _legend(axes, lines, phase)
 
@@ -176,9 +176,9 @@ def _draw_bytes(axes: Axes, lines: Sequence[_Line], phase: str) -> None:
         if line.ours is not None:
             _bar(axes, line.y, amount(line.ours), _STATE_COLOURS[line.ours["state"]])
             needed = (line.ours["needed_bytes"] or 0) / size if phase == "prefill" else 0.0
-            _label(axes, line.y, max(amount(line.ours), needed), f"{amount(line.ours):.3g}")
+            _label(axes, line.y, max(amount(line.ours), needed), _short(amount(line.ours)))
             _mark(axes, line.y, needed)
-        _draw_stock(axes, line, amount, right, "{:.3g}".format)
+        _draw_stock(axes, line, amount, right)
     axes.set_xlim(0, right * _ROOM_FOR_VALUES)
 
 
@@ -225,7 +225,7 @@ def _draw_parts(axes: Axes, y: float, parts: Sequence[float]) -> None:
         left += value
 
 
-def _draw_stock(axes: Axes, line: _Line, value: Value, right: float, words: Callable[[float], str]) -> None:
+def _draw_stock(axes: Axes, line: _Line, value: Value, right: float) -> None:
     """A thin bar below ours, cut at the edge if it is far longer."""
     amount = None if line.stock is None else value(line.stock)
     if amount is None:
@@ -233,7 +233,12 @@ def _draw_stock(axes: Axes, line: _Line, value: Value, right: float, words: Call
     y = line.y + _STOCK_BELOW
     axes.barh(y, min(amount, right), height=_STOCK_HEIGHT, color=_STOCK_COLOUR)
     cut = " » " if amount > right else " "
-    axes.text(min(amount, right), y, cut + words(amount), va="center", fontsize=6.5, color="#666666")
+    axes.text(min(amount, right), y, cut + _short(amount), va="center", fontsize=6.5, color="#666666")
+
+
+def _short(value: float) -> str:
+    """Three digits, but never an exponent for large figures."""
+    return f"{value:,.0f}" if value >= 999.5 else f"{value:.3g}"
 
 
 def _label(axes: Axes, y: float, x: float, words: str) -> None:
