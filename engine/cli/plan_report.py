@@ -53,6 +53,7 @@ def plan_document(preview: PlacementPreview, forecast: Forecast) -> dict[str, ob
                 "slots": each.slots,
                 "slots_per_layer": each.slots / len(each.spec.layers),
                 "pool_per_layer": each.decode_pool,
+                "hot_per_layer": each.hot_per_layer,
                 "window_slots": each.slots - each.decode_pool * len(each.spec.layers),
             }
             for each in plan.classes
@@ -121,11 +122,14 @@ def _slot_table(preview: PlacementPreview) -> str:
             f"{each.slots:,}",
             f"{each.slots / len(each.spec.layers):.1f}",
             str(each.decode_pool),
+            str(each.hot_per_layer),
             str(each.slots - each.decode_pool * len(each.spec.layers)),
         )
         for each in preview.plan.classes
     ]
-    return markdown_table(("layers", "experts", "slot", "slots", "per layer", "pool", "window"), rows)
+    return markdown_table(
+        ("layers", "experts", "slot", "slots", "per layer", "pool", "of it hot", "window"), rows
+    )
 
 
 def _layer_words(layers: tuple[int, ...]) -> str:

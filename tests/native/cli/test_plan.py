@@ -28,8 +28,8 @@ def planned(path: Path, *words: str) -> dict[str, Any]:
 @pytest.mark.parametrize("variant", ["mixed", "gpt-oss", "uneven"])
 def test_slots_are_those_of_the_load(tiny_models: TinyModels, variant: str, routing: str) -> None:
     path = tiny_models(variant)
-    document = planned(path, "--routing", routing, "--slots", "6")
-    settings = LoadSettings(path, context_tokens=_CONTEXT, threads=1, pool_per_layer=6)
+    document = planned(path, "--routing", routing, "--slots", "6", "--hot", "2")
+    settings = LoadSettings(path, context_tokens=_CONTEXT, threads=1, pool_per_layer=6, hot_per_layer=2)
     with loaded(replace(settings, routing=type(settings.routing)(routing))) as (_, info):
         pass
     classes = document["classes"]
@@ -38,6 +38,8 @@ def test_slots_are_those_of_the_load(tiny_models: TinyModels, variant: str, rout
     # with memory to spare both hold everything
     assert [each["slots"] for each in classes] == [each.slots for each in info.slot_classes]
     assert [each["pool_per_layer"] for each in classes] == [6] * len(classes)
+    assert [each["hot_per_layer"] for each in classes] == [2] * len(classes)
+    assert [each.hot_per_layer for each in info.slot_classes] == [2] * len(classes)
     assert document["unit_tokens"] == info.unit_tokens
     host = document["tiers"]["host"]
     assert (host["dense_bytes"], host["kv_bytes"]) == (info.dense_bytes, info.kv_bytes)
