@@ -31,13 +31,13 @@ def parse_size_bytes(text: str) -> int:
 
 def format_size(size_bytes: float) -> str:
     """Human-readable binary size: 512 B, 1.5 MiB, 4.26 GiB."""
-    size = float(size_bytes)
-    for unit in ("B", "KiB", "MiB", "GiB"):
+    size, unit = float(size_bytes), "B"
+    for larger in ("KiB", "MiB", "GiB", "TiB"):
         if abs(size) < 1024:
-            # three digits, but never an exponent: 1,000 to 1,023 have four
-            return f"{size:.0f} {unit}" if unit == "B" or size >= 999.5 else f"{size:.3g} {unit}"
-        size /= 1024
-    return f"{size:.3g} TiB"
+            break
+        size, unit = size / 1024, larger
+    # three digits, but never an exponent: 1,000 to 1,023 have four
+    return f"{size:.0f} {unit}" if unit == "B" or abs(size) >= 999.5 else f"{size:.3g} {unit}"
 
 
 def usable_cores() -> int:
