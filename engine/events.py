@@ -141,7 +141,7 @@ class ModelInfo:
     sentences for the user (buffered reads, a shrunk unit, ...). `drive_bytes_per_second`: what the drive
     was measured to give, None if nobody measured it. `used_bytes`: memory of the process after the load,
     beside the planned sizes; None if nobody measured it. `locked_bytes`: of the hot zone, what the system
-    promised to keep in RAM.
+    promised to keep in RAM. `program_bytes`: memory of the process before the load, a part of the budget.
     """
 
     path: str
@@ -172,6 +172,7 @@ class ModelInfo:
     locked_bytes: int = 0
     row_table_bytes: int = 0
     devices: tuple[DeviceInfo, ...] = ()
+    program_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,13 +37,20 @@ class LoadBudget:
 
     @classmethod
     def measure(
-        cls, settings: LoadSettings, layout: ExpertLayout, facts: ModelFacts, stage_bytes: int
+        cls,
+        settings: LoadSettings,
+        layout: ExpertLayout,
+        facts: ModelFacts,
+        stage_bytes: int,
+        program_bytes: int | None = None,
     ) -> LoadBudget:
-        """Take stock of the process and the machine now."""
-        program = resident_bytes()
+        """Take stock of the machine and of the process now, or as it will be without the model it holds."""
+        resident = resident_bytes()
+        program = resident if program_bytes is None else program_bytes
+        freed = max(0, resident - program)
         budget = settings.ram_budget_bytes
         if budget is None:
-            budget = program + int(_SHARE_OF_AVAILABLE * available_bytes())
+            budget = program + int(_SHARE_OF_AVAILABLE * (available_bytes() + freed))
         context = settings.context_tokens or min(
             DEFAULT_CONTEXT_TOKENS, facts.context_length or DEFAULT_CONTEXT_TOKENS
         )

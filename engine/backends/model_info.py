@@ -35,7 +35,7 @@ def describe(
         kv_bytes=kv_bytes,
         compute_bytes=max(0, context_bytes - kv_bytes),
         slots_bytes=plan.slots_bytes,
-        ram_budget_bytes=_effective_budget_bytes(settings, budget, plan, context_bytes),
+        ram_budget_bytes=effective_budget_bytes(settings, budget, plan, context_bytes),
         unit_tokens=plan.unit_tokens,
         threads=settings.threads or usable_cores(),
         slot_classes=tuple(
@@ -49,11 +49,12 @@ def describe(
         has_chat_template=facts.chat_template is not None,
         requested_context_tokens=settings.context_tokens,
         requested_unit_tokens=settings.unit_tokens,
+        program_bytes=budget.program_bytes,
         notes=_notes(settings, facts, plan, context_tokens, is_direct_io),
     )  # fmt: skip
 
 
-def _effective_budget_bytes(
+def effective_budget_bytes(
     settings: LoadSettings, budget: LoadBudget, plan: PlacementPlan, context_bytes: int
 ) -> int:
     """The cap; where slots were asked for by number and no cap was, what they and all the rest take."""

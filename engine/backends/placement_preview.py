@@ -76,12 +76,15 @@ class PlacementPreview:
         ]
 
 
-def preview_placement(settings: LoadSettings) -> PlacementPreview:
-    """Plan as a load would; raises what a load would: a bad file, or a budget that is too small."""
+def preview_placement(settings: LoadSettings, program_bytes: int | None = None) -> PlacementPreview:
+    """Plan as a load would; raises what a load would: a bad file, or a budget that is too small.
+
+    `program_bytes`: memory of this process without the model that it holds now; None: it holds none.
+    """
     model = read_model(settings.path)
     layout = expert_layout(model)
     facts = model_facts(model, layout)
-    budget = LoadBudget.measure(settings, layout, facts, largest_read_bytes(layout))
+    budget = LoadBudget.measure(settings, layout, facts, largest_read_bytes(layout), program_bytes)
     specs = class_specs(layer_classes(layout.layers))
     plan = budget.plan(specs, settings, budget.context_estimate_bytes)
     profile, notes = _profile(settings, model)

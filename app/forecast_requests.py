@@ -1,0 +1,39 @@
+"""Asks for forecasts on a thread of their own, so that reading a large header never holds up the window."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+from PySide6.QtCore import QObject, Signal
+
+from app.load_forecast import forecast_load
+from engine.config import LoadSettings
+
+
+class ForecastRequests(QObject):
+    """`answered` carries a ForecastAnswer; GUI thread. The thread starts with the first question."""
+
+    answered = Signal(object)
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._executor = ThreadPoolExecutor(1, "emberglass-forecast")
+        self._is_closed = False
+
+    def ask(self, asked: LoadSettings, loaded: LoadSettings, program_bytes: int | None) -> None:
+        """What `loaded` would do, answered under the name of `asked`; see `forecast_load`.
+
+        Returns at once; answers come in the order of the questions, none after `close`.
+        """
+        if not self._is_closed:
+            self._executor.submit(self._answer, asked, loaded, program_bytes)
+
+    def close(self) -> None:
+        """Drop what waits and end the thread; what runs is finished first, a second at most."""
+        self._is_closed = True
+        self._executor.shutdown(wait=True, cancel_futures=True)
+
+    def _answer(self, asked: LoadSettings, loaded: LoadSettings, program_bytes: int | None) -> None:
+        """On the thread; the signal crosses to the window's."""
+        self.answered.emit(replace(forecast_load(loaded, program_bytes), settings=asked))

@@ -1,0 +1,61 @@
+"""What a forecast says is what the load does, also while another model is still in memory."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from app.load_forecast import Forecast, forecast_load, model_forecast
+from engine.backends.base import CancelToken
+from engine.backends.llama_cpp import LlamaCppBackend
+from engine.config import MIB, LoadSettings
+from engine.hardware.memory import resident_bytes
+from engine.placement.placement_plan import AUTO_UNITS
+from tests.native.conftest import TinyModels
+
+
+def _slots(forecast: Forecast | None, n_layer: int) -> int:
+    assert forecast is not None
+    least, most = forecast.pool_per_layer
+    assert least == most
+    return least * n_layer + forecast.lent_slots
+
+
+def test_a_forecast_comes_true(tiny_models: TinyModels) -> None:
+    path = tiny_models("qwen3moe", n_layer=6, n_expert=64, n_embd=512, n_ff=512)
+    budget_bytes = resident_bytes() + 190 * MIB
+    settings = LoadSettings(path, context_tokens=512, threads=1, ram_budget_bytes=budget_bytes)
+    backend = LlamaCppBackend()
+    try:
+        info = backend.load(settings, lambda _: None, CancelToken()).info
+        forecast = forecast_load(settings, info.program_bytes).forecast
+    finally:
+        backend.unload()
+    loaded = model_forecast(info)
+    assert forecast is not None
+    assert 64 <= _slots(loaded, 6) < 384
+    # llama.cpp says what the context takes only when it exists: slots take what the estimate was off by
+    shares = [each.slots_bytes + each.context_bytes for each in (loaded, forecast)]
+    assert shares[0] == pytest.approx(shares[1], abs=info.slot_classes[0].slot_bytes)
+    assert (forecast.dense_bytes, forecast.budget_bytes) == (loaded.dense_bytes, budget_bytes)
+    assert forecast.unit_tokens == loaded.unit_tokens == AUTO_UNITS[0]
+    # used alike, every expert that has a slot is as likely as any other
+    assert forecast.hit_rate == pytest.approx(_slots(forecast, 6) / 384, abs=0.02)
+
+
+def test_a_fixed_number_of_slots_has_the_budget_that_it_takes(tiny_models: TinyModels) -> None:
+    path = tiny_models("qwen3moe", n_layer=6, n_expert=64, n_embd=512, n_ff=512)
+    settings = LoadSettings(path, context_tokens=512, slots_per_class=128)
+    few, many = (forecast_load(replace(settings, slots_per_class=n)).forecast for n in (128, 256))
+    assert few is not None
+    assert many is not None
+    assert (_slots(few, 6), _slots(many, 6)) == (128, 256)
+    assert many.budget_bytes - few.budget_bytes == pytest.approx(128 * few.slots_bytes / 128, rel=0.1)
+
+
+def test_a_file_that_is_none_is_refused_as_a_load_would(tiny_models: TinyModels) -> None:
+    answer = forecast_load(LoadSettings(tiny_models("qwen3moe").with_name("gone.gguf")))
+    assert answer.forecast is None
+    assert answer.error is not None
+    assert answer.error.kind == "ModelFileError"
