@@ -6,6 +6,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import platformdirs
@@ -153,11 +154,12 @@ def _load_at_start(window: MainWindow, arguments: Arguments) -> None:
         window.models.load_first()
         return
     path = SIMULATED_PATH if arguments.model is None else arguments.model.absolute()
+    asked = window.models.asked_for(path)
     window.models.load(
-        LoadSettings(
-            path,
-            ram_budget_bytes=arguments.ram_budget_bytes,
-            context_tokens=arguments.context_tokens,
+        replace(
+            asked,
+            ram_budget_bytes=arguments.ram_budget_bytes or asked.ram_budget_bytes,
+            context_tokens=arguments.context_tokens or asked.context_tokens,
         )
     )
 

@@ -1,16 +1,20 @@
-"""Asks with how much memory and context a model should be loaded."""
+"""Asks with how much memory and context a model should be loaded, and for all else on demand."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import (
     QDialog,
     QDialogButtonBox,
     QDoubleSpinBox,
     QFormLayout,
+    QFrame,
     QLabel,
+    QPushButton,
+    QScrollArea,
     QSpinBox,
     QVBoxLayout,
     QWidget,
@@ -18,52 +22,126 @@ from PySide6.QtWidgets import (
 
 from app.composition_guard import CompositionGuard
 from app.dialog_buttons import dialog_buttons
-from app.models.recent_models import RecentModel
+from app.forecast_words import answer_line
+from app.load_fields import LoadFields
+from app.load_forecast import ForecastAnswer
 from engine.config import GIB, LoadSettings, format_size
 from engine.hardware.memory import available_bytes
 
+_MORE = (
+    "pool_per_layer", "hot_per_layer", "unit_tokens", "routing", "repack", "devices", "vram_budget_bytes",
+    "staging_slots",
+)  # fmt: skip
+_ASK_DELAY_MS = 250
+_WIDTH_CHARACTERS, _MORE_LINES = 60, 16
+_MORE_WORDS, _LESS_WORDS = "More settings", "Fewer settings"
+
 
 class LoadDialog(QDialog):
-    """After `accepted`, `settings` holds the choice."""
+    """After `accepted`, `settings` holds the choice. `forecast_wanted` carries what would be loaded."""
 
-    def __init__(self, model: RecentModel, parent: QWidget | None = None) -> None:
+    forecast_wanted = Signal(object)
+
+    def __init__(
+        self, asked: LoadSettings, known_devices: tuple[str, ...] = (), parent: QWidget | None = None
+    ) -> None:
+        """`asked`: what the fields say at first, and which file."""
         super().__init__(parent)
         self.setWindowTitle("Load a model")
-        self._path = model.path
+        self._path = asked.path
         self._ram, self._context = _ram_field(), _context_field()
+        self._ram.setValue((asked.ram_budget_bytes or 0) / GIB)
+        self._context.setValue(asked.context_tokens or 0)
+        self.more = LoadFields(_MORE, asked)
+        self.more.show_settings(asked, known_devices)
+        self._more_area, self._more_button = _scrolled(self.more), QPushButton(_MORE_WORDS)
+        self._forecast = QLabel()
+        self._delay = QTimer(self, singleShot=True, interval=_ASK_DELAY_MS)
+        self._delay.timeout.connect(self._ask_forecast)
+        self._build_layout()
         for field in (self._ram, self._context):
             CompositionGuard(field)
-        self._ram.setValue((model.ram_budget_bytes or 0) / GIB)
-        self._context.setValue(model.context_tokens or 0)
-        self._build_layout()
+            field.valueChanged.connect(self._changed)
+        self.more.changed.connect(self._changed)
+        # what was chosen before must be seen
+        self._more_button.setChecked(bool(self._unusual()))
+        self._changed()
 
     def _build_layout(self) -> None:
         file = QLabel(file_words(self._path))
         free = QLabel(f"{format_size(available_bytes())} of memory are available now.")
-        for label in (file, free):
+        for label in (file, free, self._forecast):
             label.setWordWrap(True)
             label.setTextFormat(Qt.TextFormat.PlainText)
+        self._forecast.setAccessibleName("What this load is expected to give")
         form = QFormLayout()
         form.addRow("&Memory for the model", self._ram)
         form.addRow("&Context", self._context)
+        self._more_button.setCheckable(True)
+        self._more_button.setAutoDefault(False)
+        self._more_button.toggled.connect(self._show_more)
+        self._more_area.setVisible(False)
         kinds = QDialogButtonBox.StandardButton
         buttons = dialog_buttons(self, kinds.Open | kinds.Cancel)
-        buttons.button(kinds.Open).setText("Load")
+        self._load = buttons.button(kinds.Open)
+        self._load.setText("Load")
         layout = QVBoxLayout(self)
         layout.addWidget(file)
         layout.addLayout(form)
         layout.addWidget(free)
-        layout.addWidget(buttons)
+        layout.addWidget(self._more_button, 0, Qt.AlignmentFlag.AlignLeft)
+        layout.addWidget(self._more_area, 1)
+        for widget in (self._forecast, buttons):
+            layout.addWidget(widget)
+        self.setMinimumWidth(self._width())
         self._ram.setFocus()
+
+    def _width(self) -> int:
+        room = round(self.screen().availableGeometry().width() * 0.9)
+        return min(self.fontMetrics().averageCharWidth() * _WIDTH_CHARACTERS, room)
+
+    def _show_more(self, is_shown: bool) -> None:
+        self._more_area.setVisible(is_shown)
+        self._more_button.setText(_LESS_WORDS if is_shown else _MORE_WORDS)
+        height = self.sizeHint().height()
+        if is_shown:
+            height += self.fontMetrics().lineSpacing() * _MORE_LINES
+        room = round(self.screen().availableGeometry().height() * 0.9)
+        self.resize(self.width(), min(height, room))
+
+    def _unusual(self) -> bool:
+        automatic = LoadSettings(self._path, devices=self.more.base.devices)
+        return any(getattr(self.more.base, name) != getattr(automatic, name) for name in _MORE)
+
+    # --- values -------------------------------------------------------------------------------
 
     @property
     def settings(self) -> LoadSettings:
-        """What to load; 0 in a field means automatic."""
-        return LoadSettings(
-            self._path,
+        """What to load; 0 in a field means automatic. A field with a fault is left as it was."""
+        return replace(
+            self.more.chosen.settings or self.more.base,
             ram_budget_bytes=round(self._ram.value() * GIB) or None,
             context_tokens=self._context.value() or None,
         )
+
+    @property
+    def forecast(self) -> str:
+        """What the load is expected to give, as it is shown."""
+        return self._forecast.text()
+
+    def show_forecast(self, answer: ForecastAnswer) -> None:
+        """Show it, unless the fields say something else by now."""
+        if answer.settings == self.settings:
+            self._forecast.setText(answer_line(answer))
+
+    def _changed(self) -> None:
+        is_sound = self.more.chosen.settings is not None
+        self._load.setEnabled(is_sound)
+        self._delay.start()
+
+    def _ask_forecast(self) -> None:
+        if self.more.chosen.settings is not None:
+            self.forecast_wanted.emit(self.settings)
 
 
 def file_words(path: Path) -> str:
@@ -73,6 +151,16 @@ def file_words(path: Path) -> str:
     except OSError:
         size = ""
     return f"{path.name}{size}\nin {path.parent}"
+
+
+def _scrolled(widget: QWidget) -> QScrollArea:
+    area = QScrollArea()
+    area.setAccessibleName("More settings")
+    area.setWidgetResizable(True)
+    area.setFrameShape(QFrame.Shape.NoFrame)
+    area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+    area.setWidget(widget)
+    return area
 
 
 def _ram_field() -> QDoubleSpinBox:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
@@ -11,9 +11,10 @@ from PySide6.QtCore import QObject, QSettings, Signal
 from PySide6.QtWidgets import QFileDialog, QWidget
 
 from app.models.load_dialog import LoadDialog
+from app.models.load_memory import LoadMemory
 from app.models.load_panel import LoadPanel
 from app.models.load_words import state_words
-from app.models.recent_models import RecentModel, RecentModels
+from app.models.recent_models import RecentModels
 from app.models.start_page import StartPage
 from engine.config import LoadSettings
 from engine.errors import Cancelled, ErrorInfo
@@ -52,7 +53,7 @@ class Models(QObject):
     """Owns the feature's widgets; the window places `panel` and `start_page`. GUI thread.
 
     `changed` says that state, model or loads differ; `loaded` carries ModelInfo; `failed` an ErrorInfo;
-    `stopped` that the user stopped a load.
+    `stopped` that the user stopped a load; `asking` a LoadDialog that was opened.
     """
 
     changed = Signal()
@@ -60,6 +61,7 @@ class Models(QObject):
     loaded = Signal(object)
     failed = Signal(object)
     stopped = Signal()
+    asking = Signal(object)
 
     def __init__(
         self,
@@ -68,10 +70,12 @@ class Models(QObject):
         simulated: LoadSettings,
         demo: LoadSettings | None,
         profile_dir: Path | None = None,
+        known_devices: Callable[[], tuple[str, ...]] = tuple,
     ) -> None:
         """`simulated` loads the simulated model, `demo` the demo model if there is one.
 
-        Every load keeps what it learns about the model in `profile_dir`.
+        Every load keeps what it learns about the model in `profile_dir`. Files use all `known_devices`, if
+        nothing else was asked for them; the demo and the simulated model use none.
         """
         super().__init__()
         self.state = EngineState.EMPTY
@@ -82,13 +86,15 @@ class Models(QObject):
         self._simulated = simulated
         self._demo = demo
         self._profile_dir = profile_dir
+        self._known_devices = known_devices
+        self._memory = LoadMemory(settings)
         self._pending: dict[int, PendingLoad] = {}
         self._last: LoadSettings | None = None
         self.panel.cancel_wanted.connect(self.cancel_load)
         self.start_page.open_wanted.connect(lambda: self.choose_file(self.start_page.window()))
         self.start_page.demo_wanted.connect(self.load_demo)
         self.start_page.simulation_wanted.connect(self.simulate)
-        self.start_page.recent_chosen.connect(lambda model: self.load(model.settings))
+        self.start_page.recent_chosen.connect(lambda path: self.load(self.asked_for(path)))
         self.start_page.show_recent(self.recent.all())
 
     # --- commands -----------------------------------------------------------------------------
@@ -105,7 +111,8 @@ class Models(QObject):
 
     def ask_settings(self, path: Path, parent: QWidget) -> None:
         """Ask how to load a file, then load it."""
-        dialog = LoadDialog(self.recent.of(path), parent)
+        dialog = LoadDialog(self.asked_for(path), self._known_devices(), parent)
+        self.asking.emit(dialog)
         dialog.accepted.connect(lambda: self.load(dialog.settings))
         dialog.finished.connect(dialog.deleteLater)
         dialog.open()
@@ -118,7 +125,7 @@ class Models(QObject):
     def load(self, settings: LoadSettings) -> None:
         """Load; a load in progress is stopped first."""
         self.cancel_load()
-        settings = replace(settings, profile_dir=self._profile_dir)
+        settings = self.complete(settings)
         request_id = self._engine.load(settings)
         is_simulated = settings.path == self._simulated.path
         name = "a simulated model" if is_simulated else settings.path.name
@@ -127,14 +134,36 @@ class Models(QObject):
         self.loading.emit()
         self.changed.emit()
 
+    def complete(self, settings: LoadSettings) -> LoadSettings:
+        """What is loaded when this is asked for: with a folder for what is learned, and the demo's few slots.
+
+        A memory budget for the demo decides its slots instead.
+        """
+        settings = replace(settings, profile_dir=self._profile_dir)
+        if self._demo is None or settings.path != self._demo.path:
+            return settings
+        slots = self._demo.slots_per_class if settings.ram_budget_bytes is None else None
+        return replace(settings, slots_per_class=slots)
+
+    def asked_for(self, path: Path) -> LoadSettings:
+        """As this model was asked for last time."""
+        return self._memory.over(self._usual(path), self._known_devices())
+
+    def _usual(self, path: Path) -> LoadSettings:
+        """For a model that nothing was asked for yet."""
+        for own in (self._simulated, self._demo):
+            if own is not None and own.path == path:
+                return own
+        return LoadSettings(path, devices=self._known_devices())
+
     def simulate(self) -> None:
         """Load the simulated model."""
-        self.load(self._simulated)
+        self.load(self.asked_for(self._simulated.path))
 
     def load_demo(self) -> None:
         """Load the demo model that comes with the program."""
         if self._demo is not None:
-            self.load(self._demo)
+            self.load(self.asked_for(self._demo.path))
 
     def load_first(self) -> None:
         """At a start without a file: the demo model, until the user has opened one of their own."""
@@ -156,6 +185,15 @@ class Models(QObject):
     @property
     def is_loading(self) -> bool:
         return bool(self._pending)
+
+    @property
+    def last(self) -> LoadSettings | None:
+        """What was asked for the model that was loaded last, also after it was freed."""
+        return self._last
+
+    @property
+    def known_devices(self) -> tuple[str, ...]:
+        return self._known_devices()
 
     @property
     def can_reload(self) -> bool:
@@ -199,11 +237,16 @@ class Models(QObject):
         self.model = event.info
         pending = self._end_load(event.request_id)
         if pending is not None:
-            self._last = pending.settings
-            if pending.settings not in (self._simulated, self._demo):
-                self.recent.remember(pending.settings)
-                self.start_page.show_recent(self.recent.all())
+            self._remember(pending.settings)
         self.loaded.emit(event.info)
+
+    def _remember(self, asked: LoadSettings) -> None:
+        self._last = asked
+        usual = self._usual(asked.path)
+        self._memory.keep(asked, usual.devices)
+        if usual not in (self._simulated, self._demo):
+            self.recent.remember(asked.path)
+            self.start_page.show_recent(self.recent.all())
 
     def _take_failure(self, event: RequestFailed) -> None:
         pending = self._end_load(event.request_id)
@@ -224,8 +267,8 @@ class Models(QObject):
         return pending
 
     def _last_folder(self) -> str:
-        recent: list[RecentModel] = self.recent.all()
-        return str(recent[0].path.parent) if recent else ""
+        recent = self.recent.all()
+        return str(recent[0].parent) if recent else ""
 
 
 def load_title(error: ErrorInfo) -> str:

@@ -17,8 +17,6 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.models.recent_models import RecentModel
-
 _ABOUT = (
     "Emberglass runs mixture-of-experts models that are larger than your memory, on your own machine, "
     "and shows where every expert lives while it answers. Open a GGUF file, or drop one on this window."
@@ -80,13 +78,13 @@ class StartPage(QScrollArea):
         self.setFrameShape(QFrame.Shape.NoFrame)
         self._fit()
 
-    def show_recent(self, models: Sequence[RecentModel]) -> None:
+    def show_recent(self, models: Sequence[Path]) -> None:
         """Replace the list; hidden while empty."""
         self._recent.clear()
-        for model in models:
-            item = QListWidgetItem(f"{model.path.name}\n{_short_folder(model.path)}")
-            item.setData(Qt.ItemDataRole.UserRole, model)
-            item.setToolTip(str(model.path))
+        for path in models:
+            item = QListWidgetItem(f"{path.name}\n{_short_folder(path)}")
+            item.setData(Qt.ItemDataRole.UserRole, path)
+            item.setToolTip(str(path))
             self._recent.addItem(item)
         self._recent_title.setVisible(bool(models))
         self._recent.setVisible(bool(models))

@@ -51,7 +51,7 @@ def test_a_first_start_loads_the_demo_with_its_settings(qtbot: QtBot, settings: 
 def test_a_start_after_another_model_leaves_the_choice(qtbot: QtBot, settings: QSettings) -> None:
     engine = _Engine()
     models = _models(qtbot, engine, settings, _DEMO)
-    models.recent.remember(LoadSettings(Path("other.gguf")))
+    models.recent.remember(Path("other.gguf"))
     models.load_first()
     assert engine.loads == []
 

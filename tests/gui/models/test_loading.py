@@ -77,7 +77,8 @@ def test_a_loaded_file_is_remembered_with_its_settings(open_window: OpenWindow, 
     settings = LoadSettings(path, ram_budget_bytes=6 * GIB, context_tokens=2048)
     scene.window.models.load(settings)
     scene.until(lambda: scene.window.models.model is not None)
-    assert scene.window.models.recent.all()[0].settings == settings
+    assert scene.window.models.recent.all() == [path]
+    assert scene.window.models.asked_for(path) == settings
     assert "6 GiB memory budget · context 2,048 tokens" in scene.window.models.line
 
 
@@ -106,7 +107,9 @@ def test_a_dropped_file_asks_for_memory_and_context(open_window: OpenWindow, tmp
     assert scene.window.models.model.context_tokens == 1024
 
 
-@pytest.mark.parametrize("stored", ["", "nonsense", "[1, [2]]", '{"a": 1}', '[["p", "x", null]]'])
+@pytest.mark.parametrize(
+    "stored", ["", "nonsense", "[1, [2]]", '{"a": 1}', '[["p", "x", null]]', "[3, null]"]
+)
 def test_damaged_settings_are_ignored(open_window: OpenWindow, tmp_path: Path, stored: str) -> None:
     scene = open_window()
     scene.settings.setValue("models/recent", stored)
