@@ -16,12 +16,13 @@ from app.history.store import HistoryStore
 from app.history_files import HistoryFiles
 from app.menu_entries import MenuEntry, menu_entries
 from app.models.models import Models
-from app.models.recent_models import RecentModel
 from app.settings.appearance_page import AppearancePage
 from app.settings.chat_page import ChatPage
 from app.settings.choices import ChatChoices
 from app.settings.conversation_settings import ConversationSettings
 from app.settings.data_page import DataPage
+from app.settings.device_choices import DeviceChoices
+from app.settings.devices_page import DevicesPage
 from app.settings.pending_settings import PendingSettings
 from app.settings.setting_levels import changed_names, program_settings
 from app.settings.settings_dialog import SettingsDialog
@@ -47,11 +48,17 @@ class WindowDialogs(QObject):
     fault = Signal(object)
 
     def __init__(
-        self, window: QMainWindow, store: HistoryStore, chat: Chat, models: Models, choices: ChatChoices
+        self,
+        window: QMainWindow,
+        store: HistoryStore,
+        chat: Chat,
+        models: Models,
+        choices: ChatChoices,
+        devices: DeviceChoices,
     ) -> None:
         super().__init__(window)
         self._window, self._store, self._chat, self._models = window, store, chat, models
-        self._choices = choices
+        self._choices, self._devices = choices, devices
         self.pending = PendingSettings(store, choices)
 
     # --- palette and shortcuts ----------------------------------------------------------------
@@ -75,8 +82,8 @@ class WindowDialogs(QObject):
         place = f"Conversation in {each.folder}" if each.folder else "Conversation"
         return Command(each.title or "Untitled", place, "", lambda: self._chat.open(each.id))
 
-    def _model_command(self, each: RecentModel) -> Command:
-        return Command(each.path.name, "Model", "", lambda: self._models.load(each.settings))
+    def _model_command(self, path: Path) -> Command:
+        return Command(path.name, "Model", "", lambda: self._models.load(self._models.asked_for(path)))
 
     def show_shortcuts(self) -> None:
         """A sheet of all shortcuts, by menu."""
@@ -99,7 +106,8 @@ class WindowDialogs(QObject):
         data.export_wanted.connect(files.ask_export_all)
         data.import_wanted.connect(files.ask_import)
         chat = ChatPage(self._store, self._choices, self._lowest())
-        dialog = SettingsDialog(chat, AppearancePage(theme, keep_look), data, self._window)
+        pages = chat, AppearancePage(theme, keep_look), DevicesPage(self._devices), data
+        dialog = SettingsDialog(*pages, self._window)
         dialog.fault.connect(self.fault)
         dialog.finished.connect(lambda _code: self.settings_changed.emit())
         self._open(dialog)

@@ -1,4 +1,4 @@
-"""The settings dialog: chat, appearance, data."""
+"""The settings dialog: chat, appearance, devices, data."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from app.dialog_buttons import dialog_buttons
 from app.settings.appearance_page import AppearancePage
 from app.settings.chat_page import ChatPage
 from app.settings.data_page import DataPage
+from app.settings.devices_page import DevicesPage
 
 _WIDTH_CHARACTERS, _HEIGHT_LINES = 110, 36
 
@@ -18,13 +19,21 @@ class SettingsDialog(QDialog):
 
     fault = Signal(object)
 
-    def __init__(self, chat: ChatPage, appearance: AppearancePage, data: DataPage, parent: QWidget) -> None:
+    def __init__(
+        self,
+        chat: ChatPage,
+        appearance: AppearancePage,
+        devices: DevicesPage,
+        data: DataPage,
+        parent: QWidget,
+    ) -> None:
         super().__init__(parent)
         self.setWindowTitle("Settings")
-        self.chat, self.appearance, self.data = chat, appearance, data
+        self.chat, self.appearance, self.devices, self.data = chat, appearance, devices, data
         self.pages = QTabWidget()
         self.pages.setAccessibleName("Pages of the settings")
-        for title, page in (("&Chat", chat), ("&Appearance", appearance), ("&Data", data)):
+        titles = "&Chat", "&Appearance", "D&evices", "&Data"
+        for title, page in zip(titles, (chat, appearance, devices, data), strict=True):
             self.pages.addTab(page, title)
         chat.presets.fault.connect(self.fault)
         buttons = dialog_buttons(self, QDialogButtonBox.StandardButton.Close)

@@ -15,9 +15,8 @@ from app.chat.prompt_fit import Fit
 from app.fault_dialog import show_fault
 from app.history.records import ChatSettings
 from app.models.load_dialog import LoadDialog
-from app.models.recent_models import RecentModel
 from app.name_dialog import NameDialog
-from engine.config import ChatMessage
+from engine.config import ChatMessage, LoadSettings
 from engine.errors import ErrorInfo
 from tests.support.accessible_tree import nameless, roles
 from tests.support.running_window import OpenWindow, RunningWindow
@@ -59,7 +58,7 @@ def test_every_control_of_the_window_has_a_name(scene: RunningWindow) -> None:
 
 def test_every_control_of_the_start_page_has_a_name(open_window: OpenWindow, tmp_path: Path) -> None:
     window = open_window().window
-    window.models.start_page.show_recent([RecentModel(tmp_path / "a.gguf")])
+    window.models.start_page.show_recent([tmp_path / "a.gguf"])
     assert nameless(window) == []
 
 
@@ -85,7 +84,7 @@ def open_overflow(scene: RunningWindow) -> None:
 
 
 def open_load(scene: RunningWindow) -> None:
-    LoadDialog(RecentModel(Path("a.gguf")), scene.window).open()
+    LoadDialog(LoadSettings(Path("a.gguf")), (), scene.window).open()
 
 
 DIALOGS = {
@@ -117,7 +116,7 @@ def test_every_control_of_a_dialog_has_a_name(scene: RunningWindow, name: str) -
     dialog.close()
 
 
-@pytest.mark.parametrize("page", [0, 1, 2])
+@pytest.mark.parametrize("page", [0, 1, 2, 3])
 def test_every_control_of_a_settings_page_has_a_name(scene: RunningWindow, page: int) -> None:
     dialog = opened_dialog(scene, "settings")
     dialog.pages.setCurrentIndex(page)

@@ -14,7 +14,6 @@ from app.command_palette import CommandPalette
 from app.history.records import ChatSettings
 from app.history_files import EXPORT_KINDS, file_name
 from app.menu_entries import menu_entries
-from app.models.recent_models import RecentModel
 from app.settings.conversation_settings import ConversationSettings
 from app.settings.settings_dialog import SettingsDialog
 from app.shortcut_sheet import ShortcutSheet
@@ -176,7 +175,7 @@ def test_the_palette_finds_menus_conversations_and_models(
 ) -> None:
     begin(scene, "東京の旅")
     begin(scene, "Another")
-    scene.window.models.recent.remember(LoadSettings(tmp_path / "big-moe.gguf"))
+    scene.window.models.recent.remember(tmp_path / "big-moe.gguf")
     scene.press(Qt.Key.Key_P, CTRL | SHIFT)
     palette = scene.window.findChild(CommandPalette)
     texts = palette.texts()
@@ -196,7 +195,7 @@ def test_the_palette_finds_menus_conversations_and_models(
     field = palette.findChild(QLineEdit)
     scene.qtbot.keyClicks(field, "bigmoe")
     scene.qtbot.keyClick(field, Qt.Key.Key_Return)
-    scene.until(lambda: loaded == [RecentModel(tmp_path / "big-moe.gguf").settings])
+    scene.until(lambda: loaded == [LoadSettings(tmp_path / "big-moe.gguf")])
 
 
 def test_a_started_again_program_comes_forward_and_asks_for_its_file(
