@@ -10,6 +10,7 @@ from PySide6.QtCore import QSettings, Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QDialog, QMainWindow, QMessageBox
 
+from app.budget_requests import BudgetRequests
 from app.chat.chat import Chat
 from app.chat.find_bar import FindBar
 from app.composition_guard import CompositionGuard
@@ -18,6 +19,7 @@ from app.conversation_menu import ConversationMenu
 from app.dropped_file import dropped_file, is_recording
 from app.engine_bridge import EngineBridge
 from app.fault_dialog import Fault, show_fault
+from app.gpu_watch import GpuWatch
 from app.history.store import HistoryStore
 from app.history_files import HistoryFiles
 from app.inspector.inspector_dock import InspectorDock
@@ -27,6 +29,7 @@ from app.notice_bar import NoticeBar
 from app.panel_round import focus_next_panel
 from app.recording_files import RecordingFiles
 from app.settings.choices import ChatChoices
+from app.settings.device_choices import DeviceChoices
 from app.telemetry_store import TelemetryStore
 from app.theme import Theme
 from app.warm_up_requests import WarmUpRequests
@@ -45,6 +48,7 @@ from app.window_menus import (
 from engine.config import LoadSettings
 from engine.errors import ErrorInfo
 from engine.events import Event, ModelInfo
+from engine.telemetry.gpu_sampler import GpuSampler
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,12 +79,14 @@ class MainWindow(QMainWindow):
         self._store = store
         self.telemetry = TelemetryStore()
         self.chat = Chat(store, bridge, surroundings.settings)
+        self.devices = DeviceChoices(surroundings.settings)
         self.models = Models(
             bridge,
             surroundings.settings,
             surroundings.simulated,
             surroundings.demo,
             surroundings.data_dir / "profiles",
+            lambda: self.devices.addresses,
         )
         self.inspector = InspectorDock(self.telemetry)
         self.notice = NoticeBar()
@@ -89,7 +95,11 @@ class MainWindow(QMainWindow):
         self.files = HistoryFiles(store, self)
         self.recordings = RecordingFiles(self.telemetry, self.inspector, self)
         self.warm_ups = WarmUpRequests(bridge, self)
-        self.dialogs = WindowDialogs(self, store, self.chat, self.models, self.choices)
+        self.budgets = BudgetRequests(
+            self.inspector.budget, self.models, self.chat.answering, self.warm_ups, self
+        )
+        self.gpus = GpuWatch(self.inspector, GpuSampler(), self)
+        self.dialogs = WindowDialogs(self, store, self.chat, self.models, self.choices, self.devices)
         self._layout = WindowLayout(self)
         self.setAcceptDrops(True)
         CompositionGuard(self.chat.view.composer)
@@ -148,6 +158,8 @@ class MainWindow(QMainWindow):
     def _connect(self) -> None:
         self._bridge.events_ready.connect(self._take)
         self.models.changed.connect(self._show_state)
+        self.models.changed.connect(lambda: self.gpus.take_model(self.models.model))
+        self.devices.changed.connect(self.budgets.show_asked)
         self.models.loading.connect(self._show_chat)
         self.models.loaded.connect(self._model_loaded)
         self.models.failed.connect(lambda error: show_fault(error, load_title(error), self))
@@ -191,7 +203,8 @@ class MainWindow(QMainWindow):
         self._show_chat()
         if info.notes:
             self.notice.show_notice(" ".join(info.notes), "Details", self._show_model)
-        if not self.chat.view.composer.toPlainText():
+        is_at_work = self.inspector.isAncestorOf(self.focusWidget())
+        if not self.chat.view.composer.toPlainText() and not is_at_work:
             self.chat.view.composer.setFocus()
 
     def _conversation_deleted(self, conversation_id: int, title: str) -> None:
@@ -325,6 +338,8 @@ class MainWindow(QMainWindow):
             self._memory.keep_window(self)
             self.recordings.stop()
             self.chat.finish()
+            for each in (self.budgets, self.gpus):
+                each.close()
             self.finished.emit()
         event.accept()
 

@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.inspector.budget_panel import BudgetPanel
 from app.inspector.evidence import WINDOW_SECONDS, Evidence
 from app.inspector.expert_view import ExpertView
 from app.inspector.fidelity_meter import FidelityMeter
@@ -31,6 +32,7 @@ from app.inspector.verdict import verdict
 from app.inspector.verdict_bar import VerdictBar
 from app.playback import Playback
 from app.telemetry_store import TelemetryStore
+from engine.telemetry.gpu_sampler import GpuSample
 
 REFRESH_MS = 220  # 4-5 times a second: at 10 Hz drawing cost decoding more than a tenth of its speed
 
@@ -53,7 +55,8 @@ class InspectorDock(QDockWidget):
         self._live = self._store = store
         self._playback: Playback | None = None
         self._views: list[View] = []
-        self._drawn: tuple[int, int] | None = None
+        self._drawn: tuple[int, int, int] | None = None
+        self._cards_ns = 0
         self.verdict_bar, self.fidelity, self.replay_bar = VerdictBar(), FidelityMeter(), ReplayBar()
         self._pause = QPushButton("Pause")
         self._pause.setCheckable(True)
@@ -76,6 +79,8 @@ class InspectorDock(QDockWidget):
         self._add_view("Time", self._times, self._times)
         self._add_view("First token", self._ttft, self._ttft)
         self._add_view("Numbers", self._numbers, self._numbers)
+        self.budget = BudgetPanel()
+        self._add_view("Budget", self.budget, self.budget)
         self._tabs.currentChanged.connect(self.refresh)
         self._pause.toggled.connect(self._pause_toggled)
         self._slots.warm_up.wanted.connect(self.warm_up_wanted)
@@ -124,7 +129,7 @@ class InspectorDock(QDockWidget):
         """Draw what changed since the last drawing; nothing while unseen or paused."""
         if not self.is_seen or self._pause.isChecked():
             return
-        state = self._store.version, self._tabs.currentIndex()
+        state = self._store.version, self._tabs.currentIndex(), self._cards_ns
         if state == self._drawn:
             return
         self._drawn = state
@@ -143,6 +148,12 @@ class InspectorDock(QDockWidget):
         self._live.note_measured(rates.memory_bytes_per_second, rates.drive_bytes_per_second)
         self._numbers.show_measuring(False)
         self.refresh()
+
+    def show_cards(self, sample: GpuSample | None) -> None:
+        """What the graphics cards say now; drawn with the next refresh."""
+        self.budget.show_cards(sample)
+        is_in_front = self._views[self._tabs.currentIndex()] is self.budget
+        self._cards_ns = sample.t_ns if sample and is_in_front else 0
 
     # --- recordings ---------------------------------------------------------------------------
 
@@ -180,7 +191,7 @@ class InspectorDock(QDockWidget):
 
     def _show_store(self, store: TelemetryStore) -> None:
         self._store, self._drawn = store, None
-        self._slots.is_live = self._numbers.is_live = store is self._live
+        self._slots.is_live = self._numbers.is_live = self.budget.is_live = store is self._live
         self._pause.setChecked(False)
         self.refresh()
 

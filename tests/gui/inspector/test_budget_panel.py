@@ -1,0 +1,229 @@
+"""The budget controls: what is in force, what is wrong, what a reload would do."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+from app.inspector.budget_panel import BudgetPanel
+from app.load_fields import LoadFields
+from app.load_forecast import ForecastAnswer, model_forecast
+from app.telemetry_store import TelemetryStore
+from engine.config import GIB, LoadSettings, Routing
+from engine.errors import BudgetError
+from engine.events import EngineState, ModelUnloaded
+from engine.hardware.nvml import GpuFacts
+from engine.telemetry.gpu_sampler import GpuSample
+from tests.support.telemetry_events import counters_event, load_events, model_info, state_event
+
+_ASKED = LoadSettings(Path("/models/tiny.gguf"), pool_per_layer=2)
+_REMOTE = "rpc:box:50052"
+
+
+@pytest.fixture
+def store() -> TelemetryStore:
+    store = TelemetryStore()
+    store.apply([*load_events(model_info()), counters_event(1)])
+    return store
+
+
+@pytest.fixture
+def asked() -> list[LoadSettings]:
+    """What forecasts were asked for."""
+    return []
+
+
+@pytest.fixture
+def panel(qtbot: QtBot, store: TelemetryStore, asked: list[LoadSettings]) -> BudgetPanel:
+    panel = BudgetPanel()
+    qtbot.addWidget(panel)
+    panel.forecast_wanted.connect(asked.append)
+    panel.show_asked(_ASKED, (_REMOTE,))
+    panel.show()
+    panel.draw(store)
+    return panel
+
+
+def _fields(panel: BudgetPanel) -> LoadFields:
+    assert panel.fields is not None
+    return panel.fields
+
+
+def _type(panel: BudgetPanel, name: str, text: str) -> None:
+    """As a user would: replace what the field says."""
+    field = _fields(panel).texts[name]
+    field.setText(text)
+    field.textEdited.emit(text)
+
+
+def test_without_a_model_there_is_nothing_to_change(qtbot: QtBot) -> None:
+    panel = BudgetPanel()
+    qtbot.addWidget(panel)
+    panel.draw(TelemetryStore())
+    assert panel.about == "Budgets belong to a model. Open one, then its settings are here."
+    assert panel.fields is None
+    assert panel.reload.isHidden()
+
+
+def test_a_load_is_shown_as_it_was_asked_for_and_as_it_is(panel: BudgetPanel) -> None:
+    fields = _fields(panel)
+    assert fields.texts["pool_per_layer"].text() == "2"
+    assert fields.texts["ram_budget_bytes"].text() == ""
+    assert fields.rows["pool_per_layer"].state == "now 2 of 8"
+    assert fields.rows["ram_budget_bytes"].state == "now 954 MiB"
+    assert not panel.reload.isEnabled()
+    assert not panel.undo.isEnabled()
+
+
+def test_a_change_needs_a_reload_and_can_be_undone(qtbot: QtBot, panel: BudgetPanel) -> None:
+    _type(panel, "pool_per_layer", "4")
+    assert _fields(panel).rows["pool_per_layer"].state == "now 2 of 8 · needs a reload"
+    assert _fields(panel).rows["unit_tokens"].state == "now 16 tokens"
+    with qtbot.waitSignal(panel.reload_wanted) as caught:
+        panel.reload.click()
+    assert caught.args == [replace(_ASKED, pool_per_layer=4)]
+    panel.undo.click()
+    assert _fields(panel).texts["pool_per_layer"].text() == "2"
+    assert _fields(panel).rows["pool_per_layer"].state == "now 2 of 8"
+    assert not panel.reload.isEnabled()
+
+
+def test_a_bad_value_stays_and_is_named_beside_its_field(panel: BudgetPanel) -> None:
+    _type(panel, "unit_tokens", "32")
+    _type(panel, "ram_budget_bytes", "6")
+    fields = _fields(panel)
+    assert fields.rows["ram_budget_bytes"].fault == "⚠ “6” has no unit. Write 6 GiB or 6 MiB."
+    assert fields.texts["ram_budget_bytes"].text() == "6"
+    assert "“6” has no unit." in fields.texts["ram_budget_bytes"].accessibleDescription()
+    assert fields.texts["unit_tokens"].text() == "32"
+    assert not panel.reload.isEnabled()
+    _type(panel, "ram_budget_bytes", "6 GiB")
+    assert fields.rows["ram_budget_bytes"].fault == ""
+    assert panel.reload.isEnabled()
+
+
+def test_forecasts_are_asked_for_when_the_panel_is_drawn_and_after_a_change(
+    qtbot: QtBot, panel: BudgetPanel, asked: list[LoadSettings]
+) -> None:
+    assert asked == [_ASKED]
+    _type(panel, "pool_per_layer", "3")
+    _type(panel, "pool_per_layer", "4")
+    qtbot.waitUntil(lambda: asked == [_ASKED, replace(_ASKED, pool_per_layer=4)])
+
+
+def test_a_forecast_is_put_beside_what_is_now(panel: BudgetPanel) -> None:
+    now = replace(model_forecast(model_info()), hit_rate=0.25)
+    panel.show_forecast(ForecastAnswer(_ASKED, now))
+    _type(panel, "pool_per_layer", "4")
+    wanted = _fields(panel).chosen.settings
+    assert wanted is not None
+    panel.show_forecast(ForecastAnswer(wanted, replace(now, pool_per_layer=(4, 4), hit_rate=0.5)))
+    rows = {name: (before, after) for name, before, after in panel.forecast_rows}
+    assert rows["slots per layer"] == ("2 of 8", "4 of 8")
+    assert rows["hit rate, warm"] == ("25 % expected", "50 % expected")
+
+
+def test_an_overtaken_forecast_is_dropped(panel: BudgetPanel) -> None:
+    _type(panel, "pool_per_layer", "4")
+    panel.show_forecast(ForecastAnswer(replace(_ASKED, pool_per_layer=3), model_forecast(model_info())))
+    rows = {name: after for name, _, after in panel.forecast_rows}
+    assert rows["slots per layer"] == "n/a"
+
+
+def test_a_load_that_would_be_refused_is_not_offered(panel: BudgetPanel) -> None:
+    _type(panel, "ram_budget_bytes", "1 MiB")
+    wanted = _fields(panel).chosen.settings
+    assert wanted is not None
+    error = BudgetError("1 MiB is too small.", "Raise the budget (--ram).").info
+    panel.show_forecast(ForecastAnswer(wanted, error=error))
+    assert _fields(panel).rows["ram_budget_bytes"].fault == "⚠ 1 MiB is too small. Raise the budget."
+    assert not panel.reload.isEnabled()
+    _type(panel, "ram_budget_bytes", "1 GiB")
+    assert _fields(panel).rows["ram_budget_bytes"].fault == ""
+    assert panel.reload.isEnabled()
+
+
+def test_what_differs_is_said(panel: BudgetPanel, store: TelemetryStore) -> None:
+    panel.show_asked(replace(_ASKED, pool_per_layer=6), ())
+    store.apply(load_events(replace(model_info(), notes=("All experts fit.",)), 2))
+    panel.draw(store)
+    first, second = panel.differences.split("\n")
+    assert first.startswith("• You asked for 6 slots per layer, the pools have 2:")
+    assert second == "• All experts fit."
+
+
+def test_changes_outlive_another_load_of_the_same_file_only(panel: BudgetPanel) -> None:
+    _type(panel, "unit_tokens", "32")
+    panel.show_asked(replace(_ASKED, ram_budget_bytes=GIB), ())
+    assert _fields(panel).texts["unit_tokens"].text() == "32"
+    assert _fields(panel).texts["ram_budget_bytes"].text() == "1 GiB"
+    panel.show_asked(LoadSettings(Path("/models/other.gguf")), ())
+    assert _fields(panel).texts["unit_tokens"].text() == ""
+
+
+def test_routing_and_devices_are_chosen_too(qtbot: QtBot, panel: BudgetPanel) -> None:
+    fields = _fields(panel)
+    assert fields.texts["vram_budget_bytes"].isHidden()
+    fields.devices.boxes[_REMOTE].click()
+    assert not fields.texts["vram_budget_bytes"].isHidden()
+    fields.options["routing"].setCurrentIndex(1)
+    fields.options["routing"].activated.emit(1)
+    _type(panel, "vram_budget_bytes", "2 GiB")
+    assert fields.chosen.settings == replace(
+        _ASKED, devices=(_REMOTE,), routing=Routing.RESIDENT, vram_budget_bytes=2 * GIB
+    )
+    assert set(fields.changed_names) == {"devices", "routing", "vram_budget_bytes"}
+
+
+def test_after_a_failed_load_the_values_are_still_there(panel: BudgetPanel, store: TelemetryStore) -> None:
+    _type(panel, "unit_tokens", "32")
+    store.apply([ModelUnloaded(), state_event(3, EngineState.EMPTY)])
+    panel.draw(store)
+    assert _fields(panel).texts["unit_tokens"].text() == "32"
+    assert panel.reload.text() == "Load with these values"
+    assert panel.reload.isEnabled()
+
+
+def test_while_it_loads_no_other_load_is_offered(panel: BudgetPanel, store: TelemetryStore) -> None:
+    _type(panel, "unit_tokens", "32")
+    store.apply([state_event(3, EngineState.LOADING)])
+    panel.draw(store)
+    assert not panel.reload.isEnabled()
+
+
+def test_the_fidelity_meter_stands_beside_the_routing(panel: BudgetPanel, store: TelemetryStore) -> None:
+    assert panel.fidelity.isHidden()
+    store.apply(
+        [counters_event(2, ranks_routed=100, ranks_replaced=10, gate_mass_wanted=1.0, gate_mass_used=0.9)]
+    )
+    panel.draw(store)
+    assert not panel.fidelity.isHidden()
+    assert panel.fidelity.text().startswith("Resident routing: 10 % of ranks replaced")
+
+
+def test_a_recording_can_t_be_changed(panel: BudgetPanel, store: TelemetryStore) -> None:
+    panel.is_live = False
+    panel.draw(store)
+    assert panel.about == "A recording shows how it was; its settings can’t be changed."
+    assert _fields(panel).isHidden()
+    assert panel.reload.isHidden()
+
+
+def test_every_choice_says_why_on_demand(panel: BudgetPanel) -> None:
+    for row in _fields(panel).rows.values():
+        assert row.why == ""
+        row.why_button.click()
+        assert len(row.why) > 100
+
+
+def test_graphics_cards_have_rows_only_where_there_are_any(panel: BudgetPanel, store: TelemetryStore) -> None:
+    assert panel.card_rows == ()
+    panel.show_cards(GpuSample(1 << 62, (GpuFacts(0, "Test Card", 1 << 30, 2 << 30),)))
+    panel.draw(store)
+    assert panel.card_rows[:2] == (("Test Card", ""), ("  memory used", "1 of 2 GiB"))
+    panel.show_cards(None)
+    panel.draw(store)
+    assert panel.card_rows == ()
