@@ -69,10 +69,13 @@ class ExpertMoves:
 
     def freshness(self, levels: int) -> NDArray[np.uint8]:
         """How new each expert's last move is: `levels` for the newest sample, down to 0 after two seconds."""
-        age_ns = self.newest_ns - self.moved_ns
-        left = np.maximum(0, MOVES_KEPT_NS - age_ns) * levels
-        fresh = -(-left // MOVES_KEPT_NS)
-        return np.where(self.kinds == Move.NONE, 0, fresh).astype(np.uint8)
+        fresh = np.zeros(self.kinds.shape, np.uint8)
+        oldest_ns = self.newest_ns - MOVES_KEPT_NS
+        # comparisons: dividing the ages took ten times as long
+        for level in range(levels):
+            fresh += self.moved_ns > oldest_ns + MOVES_KEPT_NS * level // levels
+        fresh[self.kinds == Move.NONE] = 0
+        return fresh
 
 
 def moves_between(before: NDArray[np.uint8], now: NDArray[np.uint8]) -> NDArray[np.uint8]:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QWidget
 
-from app.inspector.layer_axis import place_layer_ticks
+from app.inspector.layer_axis import place_layer_ticks, stack_bars
 from app.inspector.plot_frame import PlotFrame
 from app.inspector.plot_theme import PlotColours, apply_axes_theme
 from app.layer_costs import TIMES
@@ -45,14 +45,13 @@ class CostBars(PlotFrame):
 
     def draw(self, totals: NDArray[np.int64], layers: tuple[int, ...]) -> None:
         """Show costs, shape (COSTS, moe layers)."""
-        places = np.arange(len(layers)) + 0.5
         floor = np.zeros(len(layers))
         for name, nanoseconds in zip(TIMES, totals, strict=False):
             heights = nanoseconds / 1e6
-            self._bars[name].setOpts(x=places, y0=floor, height=heights, width=0.8)
+            stack_bars(self._bars[name], floor, heights)
             floor = floor + heights
         misses = totals[len(TIMES)]
-        self._miss_bars.setOpts(x=places, y0=np.zeros(len(layers)), height=misses, width=0.8)
+        stack_bars(self._miss_bars, np.zeros(len(layers)), misses.astype(np.float64))
         for plot, top in ((self._times, floor.max(initial=0)), (self._misses, misses.max(initial=0))):
             plot.setXRange(0, max(1, len(layers)), padding=0)
             plot.setYRange(0, float(top) * 1.05 or 1, padding=0)

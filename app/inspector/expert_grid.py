@@ -33,10 +33,28 @@ def colour_indices(uses: NDArray[np.float64], hottest: float) -> NDArray[np.uint
 
 def half_counts(uses: NDArray[np.float64]) -> NDArray[np.int64]:
     """How few experts take half of a layer's picks, shape (layers,); 0 for a layer without picks."""
-    taken = np.cumsum(np.sort(uses, axis=1)[:, ::-1], axis=1)
+    return half_counts_of_sorted(np.sort(uses, axis=1)[:, ::-1])
+
+
+def half_counts_of_sorted(uses: NDArray[np.float64]) -> NDArray[np.int64]:
+    """The same for uses that stand most used first in each row."""
+    taken = np.cumsum(uses, axis=1)
     total = taken[:, -1] if uses.shape[1] else np.zeros(len(uses))
     counts: NDArray[np.int64] = (taken < total[:, None] / 2).sum(axis=1, dtype=np.int64) + 1
     return np.where(total > 0, counts, 0)
+
+
+def arranged(order: NDArray[np.int64], *maps: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], ...]:
+    """At most four maps by expert id, each as places of `order`; all have its shape.
+
+    Gathered together as one number per place: gathering is what takes the time.
+    """
+    packed = np.zeros((*order.shape, 4), np.uint8)
+    for number, each in enumerate(maps):
+        packed[..., number] = each
+    gathered = np.take_along_axis(packed.view(np.uint32)[..., 0], order, axis=1)
+    apart = gathered.view(np.uint8).reshape(packed.shape)
+    return tuple(np.ascontiguousarray(apart[..., number]) for number in range(len(maps)))
 
 
 def outline_lines(

@@ -15,7 +15,15 @@ from app.expert_history import ExpertHistory, HeatWindow, Phase
 from app.expert_moves import MOVES
 from app.inspector.colour_bar import ColourBar
 from app.inspector.display_words import MOVE_WORDS, TIER_WORDS
-from app.inspector.expert_grid import COLOUR_STEPS, colour_indices, half_counts, heat_order, id_order
+from app.inspector.expert_grid import (
+    COLOUR_STEPS,
+    arranged,
+    colour_indices,
+    half_counts,
+    half_counts_of_sorted,
+    heat_order,
+    id_order,
+)
 from app.inspector.expert_map import ExpertMap
 from app.inspector.expert_words import (
     ORDER_CHOICES,
@@ -120,11 +128,11 @@ class ExpertView(NoticePage):
         colours, tiers = colour_indices(uses, hottest), history.sample.tiers
         places = place_indices(tiers, history.moves)
         if is_by_heat:
-            colours = np.take_along_axis(colours, self._order, axis=1)
-            tiers = np.take_along_axis(tiers, self._order, axis=1)
-            places = np.take_along_axis(places, self._order, axis=1)
+            self._half_counts = half_counts_of_sorted(np.take_along_axis(uses, self._order, axis=1))
+            colours, tiers, places = arranged(self._order, colours, tiers, places)
+        else:
+            self._half_counts = half_counts(uses)
         layers = history.sample.moe_layers
-        self._half_counts = half_counts(uses)
         self._heat.draw(colours, layers)
         self._heat.marks.mark_tiers(tiers)
         self._heat.marks.mark_half(self._half_counts if is_by_heat else None)

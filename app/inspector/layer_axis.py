@@ -1,8 +1,10 @@
-"""Labels of an axis that counts expert layers, as many as there is room for."""
+"""Bars over expert layers, and the labels of their axis: as many as there is room for."""
 
 from __future__ import annotations
 
+import numpy as np
 import pyqtgraph as pg
+from numpy.typing import NDArray
 from PySide6.QtGui import QFontMetrics
 
 from app.inspector.expert_grid import label_step, tick_labels
@@ -13,3 +15,10 @@ def place_layer_ticks(item: pg.PlotItem, layers: tuple[int, ...], metrics: QFont
     width = item.getViewBox().width() / max(1, len(layers))
     step = label_step(width, metrics.horizontalAdvance("0000"))
     item.getAxis("bottom").setTicks([tick_labels(layers, 0, len(layers), step)])
+
+
+def stack_bars(bars: pg.BarGraphItem, floor: NDArray[np.float64], heights: NDArray[np.float64]) -> None:
+    """One bar per layer on `floor`; nothing is drawn, and no time spent, where all are 0."""
+    bars.setVisible(bool(heights.any()))
+    if bars.isVisible():
+        bars.setOpts(x=np.arange(len(heights)) + 0.5, y0=floor, height=heights, width=0.8)

@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QWidget
 
-from app.inspector.layer_axis import place_layer_ticks
+from app.inspector.layer_axis import place_layer_ticks, stack_bars
 from app.inspector.plot_frame import PlotFrame
 from app.inspector.plot_theme import PlotColours, apply_axes_theme
 from app.inspector.slot_figures import MEMORY_TIERS, LayerFigures
@@ -45,17 +45,16 @@ class LayerBars(PlotFrame):
         item.getViewBox().sigResized.connect(self._place_ticks)
 
     def draw(self, figures: LayerFigures) -> None:
-        places = np.arange(len(figures.layers)) + 0.5
-        floor = np.zeros(len(places))
+        floor = np.zeros(len(figures.layers))
         for tier, heights in figures.experts.items():
-            self._bars[tier].setOpts(x=places, y0=floor, height=heights, width=0.8)
+            stack_bars(self._bars[tier], floor, heights.astype(np.float64))
             floor = floor + heights
-        edges = np.arange(len(places) + 1)
+        edges = np.arange(len(floor) + 1)
         self._pool_line.setData(edges, figures.pool_slots)
         self._hot_line.setData(edges, figures.hot_slots)
         self._hot_line.setVisible(bool(figures.hot_slots.any()))
         top = max(float(floor.max(initial=0)), float(figures.pool_slots.max(initial=0)), 1.0)
-        self._plot.setXRange(0, max(1, len(places)), padding=0)
+        self._plot.setXRange(0, max(1, len(floor)), padding=0)
         self._plot.setYRange(0, top * 1.05, padding=0)
         if figures.layers != self._layers:
             self._layers = figures.layers

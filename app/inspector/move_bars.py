@@ -9,7 +9,7 @@ from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QWidget
 
 from app.expert_moves import MOVES, Move
-from app.inspector.layer_axis import place_layer_ticks
+from app.inspector.layer_axis import place_layer_ticks, stack_bars
 from app.inspector.plot_frame import PlotFrame
 from app.inspector.plot_theme import PlotColours, apply_axes_theme
 
@@ -40,12 +40,11 @@ class MoveBars(PlotFrame):
 
     def draw(self, counts: NDArray[np.int64], layers: tuple[int, ...]) -> None:
         """Show counts, shape (MOVES, moe layers)."""
-        places = np.arange(len(layers)) + 0.5
         ends = {True: np.zeros(len(layers)), False: np.zeros(len(layers))}
         for move, heights in zip(MOVES, counts, strict=True):
             is_up = _IS_UP[move]
             signed = heights if is_up else -heights
-            self._bars[move].setOpts(x=places, y0=ends[is_up], height=signed, width=0.8)
+            stack_bars(self._bars[move], ends[is_up], signed.astype(np.float64))
             ends[is_up] = ends[is_up] + signed
         top = max(_LEAST_TOP, ends[True].max(initial=0), -ends[False].min(initial=0))
         self._plot.setXRange(0, max(1, len(layers)), padding=0)

@@ -24,6 +24,7 @@ class TimeLane:
         self, layout: pg.GraphicsLayoutWidget, row: int, title: str, units: str, rates: Sequence[str]
     ) -> None:
         self.rates, self._is_share = tuple(rates), units == "%"
+        self._ceiling: Ceiling | None = None
         self.box = TimeBox()
         self.plot = layout.addPlot(row=row, col=0, viewBox=self.box)
         self.plot.hideButtons()
@@ -63,7 +64,13 @@ class TimeLane:
             top = max(top, _top(values))
         if not self._is_share:
             highest = ceiling.bytes_per_second if ceiling else 0.0
-            self.plot.setYRange(0, max(top * 1.05, highest * 1.05) or 1, padding=0)
+            self.plot.setYRange(0, max(top, highest) * 1.05 or 1, padding=0)
+            self._show_marks(ceiling)
+
+    def _show_marks(self, ceiling: Ceiling | None) -> None:
+        """Only other ones: any make the axis draw itself anew."""
+        if ceiling != self._ceiling:
+            self._ceiling = ceiling
             self.plot.getAxis("right").setTicks([_load_marks(ceiling) if ceiling else []])
 
     def show_region(self, seconds: tuple[float, float] | None) -> None:

@@ -19,7 +19,8 @@ from PySide6.QtWidgets import QApplication, QComboBox, QTabWidget
 
 from app.inspector.inspector_dock import InspectorDock
 from app.telemetry_store import TelemetryStore
-from engine.events import CountersSampled, Event, ExpertsSampled, TtftPhases
+from engine.events import CountersSampled, Event, ExpertsSampled, LayersSampled, TtftPhases
+from engine.placement.tier import Tier
 from tests.support.telemetry_events import SECOND_NS, answer_event, counters_event, load_events, model_info
 
 STEP_NS = SECOND_NS // 5
@@ -34,10 +35,7 @@ class ScriptedRun:
         weights = 1 / np.arange(1, experts + 1)
         self._chances = np.array([self._random.permutation(weights) for _ in self._layers])
         self._uses = self._random.poisson(self._chances * 200).astype(np.int64)
-        self._tiers = np.zeros((layers, experts), np.uint8)
-        order = np.argsort(-self._chances, axis=1)
-        np.put_along_axis(self._tiers, order[:, :20], 2, axis=1)
-        np.put_along_axis(self._tiers, order[:, :5], 3, axis=1)
+        self._places = np.argsort(-self._chances, axis=1)[:, :20]
         self._steps = 0
         self.start = load_events(model_info(self._layers, experts))
 
@@ -45,9 +43,14 @@ class ScriptedRun:
         """A fifth of a second later."""
         self._steps += 1
         self._uses = self._uses + self._random.poisson(self._chances * 5)
+        # one expert of each pool is another one each time
+        self._places[:, 19] = (self._places[:, 19] + 1) % self._uses.shape[1]
+        tiers = np.zeros(self._uses.shape, np.uint8)
+        np.put_along_axis(tiers, self._places, Tier.HOST_POOL, axis=1)
+        np.put_along_axis(tiers, self._places[:, :5], Tier.HOT, axis=1)
         experts = ExpertsSampled(
             t_ns=self._steps * STEP_NS, moe_layers=self._layers, prefill_uses=self._uses // 2,
-            decode_uses=self._uses - self._uses // 2, tiers=self._tiers,
+            decode_uses=self._uses - self._uses // 2, tiers=tiers,
             last_use_pass=np.full_like(self._uses, self._steps),
         )  # fmt: skip
         counters: CountersSampled = counters_event(
@@ -55,7 +58,13 @@ class ScriptedRun:
             decode_ns=self._steps * STEP_NS, disk_wait_decode_ns=self._steps * STEP_NS // 3,
             expert_requests=self._steps * 900, expert_misses=self._steps * 100,
         )  # fmt: skip
-        return [counters, experts]
+        waits = tuple(self._uses.sum(axis=1).tolist())
+        pair = waits, waits
+        layers = LayersSampled(
+            t_ns=self._steps * STEP_NS, moe_layers=self._layers, disk_wait_ns=pair, transfer_wait_ns=pair,
+            own_ns=pair, compute_ns=pair, misses=pair,
+        )  # fmt: skip
+        return [counters, experts, layers]
 
 
 def refresh_ms(dock: InspectorDock, store: TelemetryStore, run: ScriptedRun, rounds: int) -> float:

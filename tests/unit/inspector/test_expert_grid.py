@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.inspector.expert_grid import (
+    arranged,
     colour_indices,
     half_counts,
     heat_order,
@@ -16,6 +17,14 @@ from app.inspector.expert_grid import (
     outline_lines,
     tick_labels,
 )
+
+
+def test_maps_are_arranged_together() -> None:
+    order = np.array([[2, 0, 1], [0, 2, 1]])
+    heat, tiers = np.array([[9, 8, 7], [6, 5, 255]], np.uint8), np.array([[0, 1, 2], [3, 4, 0]], np.uint8)
+    first, second = arranged(order, heat, tiers)
+    assert first.tolist() == [[7, 9, 8], [6, 255, 5]]
+    assert second.tolist() == [[2, 0, 1], [3, 0, 4]]
 
 
 def test_order_by_heat_is_per_layer_and_ties_go_by_id() -> None:
