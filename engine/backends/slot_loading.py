@@ -21,16 +21,17 @@ from engine.gguf.expert_layout import ExpertLayout, LayerExperts, expert_layout
 from engine.gguf.facts import ModelFacts, model_facts
 from engine.gguf.model_file import ModelFile
 from engine.gguf.reader import read_model
-from engine.hardware.memory import private_bytes
+from engine.hardware.memory import claimed_bytes, private_bytes
 from engine.native import tensor as native_tensor
 from engine.native.context import ContextSettings, NativeContext
 from engine.native.model import NativeModel
 from engine.offload.bias_store import BiasStore
-from engine.offload.dense_reader import Destination, read_dense
+from engine.offload.dense_reader import Destination, dense_read_rate, read_dense
 from engine.offload.expert_pipeline import ExpertPipeline, routing_node
 from engine.offload.graph_probe import GraphProbe
 from engine.offload.locked_memory import lock_zones
 from engine.offload.pass_statistics import PassStatistics
+from engine.offload.read_job import ReadReason
 from engine.offload.reader_pool import ReaderPool
 from engine.offload.resident_routing import ResidentRouting, ranking_node
 from engine.offload.slot_arena import SlotArena
@@ -73,6 +74,7 @@ class _Loader:
         self._facts: ModelFacts = model_facts(self._file, self._layout)
 
     def run(self) -> Loaded:
+        claimed_before = claimed_bytes()
         stage_bytes = largest_read_bytes(self._layout)
         budget = LoadBudget.measure(self._settings, self._layout, self._facts, stage_bytes)
         classes = layer_classes(self._layout.layers)
@@ -87,6 +89,8 @@ class _Loader:
         readers = ReaderPool(files, self._settings.reader_threads, stage_bytes)
         self._stack.callback(readers.close)
         self._read_dense(model, biases, readers)
+        bytes_by_reason, busy_ns, _ = readers.snapshot()
+        dense_bytes = bytes_by_reason.get(ReadReason.DENSE, 0) if files.is_direct else 0
         load_ns = time.perf_counter_ns() - self._started_ns
 
         pipeline = ExpertPipeline(readers, self._settings.is_prefetch_on) if layers else None
@@ -117,6 +121,8 @@ class _Loader:
             info,
             notes=info.notes + heat.notes + lock.notes,
             locked_bytes=lock.locked_bytes,
+            used_bytes=budget.program_bytes + claimed_bytes() - claimed_before,
+            drive_bytes_per_second=dense_read_rate(dense_bytes, busy_ns),
         )
         result = LoadResult(info, load_ns, time.perf_counter_ns() - self._started_ns - load_ns)
         loaded = Loaded(

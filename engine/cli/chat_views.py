@@ -73,6 +73,8 @@ class TextView:
             case ModelLoaded():
                 for note in event.info.notes:
                     terminal.note(note)
+                if terminal.stderr.isatty():
+                    terminal.note(loaded_words(event))
             case GenerationFinished():
                 self._end_line()
                 if terminal.stderr.isatty():
@@ -98,6 +100,20 @@ def load_words(event: LoadProgress) -> str:
         return words
     left_seconds = (event.total_bytes - event.done_bytes) / event.bytes_per_second
     return f"{words}, {format_size(event.bytes_per_second)}/s, {left_seconds:.0f} s left"
+
+
+def loaded_words(event: ModelLoaded) -> str:
+    """One line about a finished load: time, memory used beside the planned parts and the budget."""
+    info, seconds = event.info, (event.load_ns + event.initialise_ns) / 1e9
+    planned = info.dense_bytes + info.kv_bytes + info.compute_bytes + info.slots_bytes
+    words = [f"loaded in {seconds:.1f} s", f"planned {format_size(planned)} beside the program"]
+    if info.used_bytes is not None:
+        words.append(f"used {format_size(info.used_bytes)} with it, of {format_size(info.ram_budget_bytes)}")
+    if info.locked_bytes:
+        words.append(f"hot zone {format_size(info.locked_bytes)}, locked")
+    if info.drive_bytes_per_second:
+        words.append(f"drive {info.drive_bytes_per_second / 1e9:.2f} GB/s")
+    return ", ".join(words)
 
 
 def prefill_words(event: PrefillProgress) -> str:

@@ -107,6 +107,7 @@ def _size_rows(preview: PlacementPreview) -> list[tuple[str, str]]:
         ("  compute buffers", f"{format_size(host['compute_bytes'])} (estimate)"),
         ("  reserve", format_size(host["reserve_bytes"])),
         ("  expert slots", format_size(host["slots_bytes"])),
+        ("    of it locked", f"{format_size(preview.plan.zone_bytes)} (hot zone, if the system allows it)"),
         ("  left over", format_size(_left_over_bytes(preview))),
         ("VRAM", "0 B"),
         ("experts on disk only", format_size(preview.disk_bytes)),

@@ -12,6 +12,7 @@ from engine.offload.reader_pool import ReaderPool
 
 CHUNK_BYTES = 4 << 20
 _CHUNKS_PER_STEP = 8
+_LEAST_MEASURED_BYTES = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,14 @@ def read_dense(
         readers.drop_queued()
         raise
     report(done, total)
+
+
+def dense_read_rate(read_bytes: int, busy_ns: int) -> float | None:
+    """Bytes per second while the dense weights were read; None if they were too few to tell.
+
+    Says something about the drive only if reads are direct.
+    """
+    return read_bytes * 1e9 / busy_ns if read_bytes >= _LEAST_MEASURED_BYTES and busy_ns else None
 
 
 def _collect(jobs: list[ReadJob], readers: ReaderPool, check: Callable[[], None]) -> int:

@@ -67,6 +67,11 @@ class ClassPlan:
     def is_fully_resident(self) -> bool:
         return self.slots >= self.spec.all_slots
 
+    @property
+    def zone_slots(self) -> int:
+        """Slots of the hot zone; none where nothing is ever evicted and being hot is a label."""
+        return 0 if self.is_fully_resident else self.hot_per_layer * len(self.spec.layers)
+
 
 @dataclass(frozen=True, slots=True)
 class PlacementPlan:
@@ -78,6 +83,11 @@ class PlacementPlan:
     @property
     def slots_bytes(self) -> int:
         return sum(plan.slots * plan.spec.slot_bytes for plan in self.classes)
+
+    @property
+    def zone_bytes(self) -> int:
+        """Of `slots_bytes`, the hot zones."""
+        return sum(plan.zone_slots * plan.spec.slot_bytes for plan in self.classes)
 
 
 def plan_placement(request: PlacementRequest) -> PlacementPlan:

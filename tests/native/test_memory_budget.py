@@ -35,6 +35,8 @@ print(json.dumps({
     "peak_bytes": int(peak.split()[1]) * 1024,
     "slots": info.slot_classes[0].slots,
     "slots_bytes": info.slots_bytes,
+    "planned_bytes": info.dense_bytes + info.kv_bytes + info.compute_bytes + info.slots_bytes,
+    "used_bytes": info.used_bytes,
     "evictions": counters.evictions,
 }))
 """
@@ -53,3 +55,6 @@ def test_peak_memory_stays_under_the_budget(tiny_models: TinyModels) -> None:
     assert 64 <= facts["slots"] < 6 * 64
     assert facts["evictions"] > 0
     assert facts["peak_bytes"] > 0.7 * BUDGET_BYTES  # and the budget is used
+    # what was planned beside the program, and the program, which is some 50 MiB
+    assert facts["planned_bytes"] < facts["used_bytes"] <= BUDGET_BYTES
+    assert facts["used_bytes"] - facts["planned_bytes"] < 120 * MIB

@@ -123,6 +123,7 @@ def test_a_person_gets_a_prompt_and_figures() -> None:
     assert printed.out == "> It is blue.\n> "
     assert "/quit" in printed.err
     assert "tok/s" in printed.err
+    assert "loaded in 0.0 s, planned " in printed.err
 
 
 def test_a_failing_load_is_an_error_with_its_exit_code() -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 
-from engine.cli.chat_views import load_words, prefill_words
+from engine.cli.chat_views import load_words, loaded_words, prefill_words
 from engine.cli.table import facts_table, markdown_table
 from engine.cli.terminal import Terminal
-from engine.events import LoadPhase, LoadProgress, PrefillProgress
+from engine.events import LoadPhase, LoadProgress, ModelLoaded, PrefillProgress
 from tests.support.command_line import TtyStream
+from tests.support.telemetry_events import model_info
 
 
 def test_progress_is_one_line_that_is_wiped_before_output() -> None:
@@ -61,3 +63,18 @@ def test_tables_are_aligned() -> None:
     assert markdown_table(("state", "x"), [("cold", "10"), ("w", "2")]) == (
         "| state |   x |\n| ----- | --: |\n| cold  |  10 |\n| w     |   2 |\n"
     )
+
+
+def test_words_of_a_finished_load() -> None:
+    info = replace(
+        model_info(), used_bytes=300 << 20, locked_bytes=8 << 20, drive_bytes_per_second=2.4e9,
+        dense_bytes=90 << 20, kv_bytes=6 << 20, compute_bytes=4 << 20, slots_bytes=100 << 20,
+        ram_budget_bytes=400 << 20,
+    )  # fmt: skip
+    event = ModelLoaded(info=info, load_ns=300_000_000, initialise_ns=100_000_000)
+    assert loaded_words(event) == (
+        "loaded in 0.4 s, planned 200 MiB beside the program, used 300 MiB with it, of 400 MiB, "
+        "hot zone 8 MiB, locked, drive 2.40 GB/s"
+    )
+    plain = replace(event, info=replace(info, used_bytes=None, locked_bytes=0, drive_bytes_per_second=None))
+    assert loaded_words(plain) == "loaded in 0.4 s, planned 200 MiB beside the program"
