@@ -95,6 +95,14 @@ class NativeError(EngineError):
     """llama.cpp reported a failure."""
 
 
+class DeviceError(EngineError):
+    """A device can't be reached, or refused what was asked of it."""
+
+
+class DeviceLostError(DeviceError):
+    """A device disappeared while a model was on it; what was there is gone."""
+
+
 class StateError(EngineError):
     """The command needs another engine state (e.g. a loaded model)."""
 

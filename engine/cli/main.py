@@ -26,6 +26,7 @@ _COMMANDS = {
     "warmup": ("warmup", "bring the likeliest experts into memory and keep what was learned"),
     "simulate": ("simulate", "hit rates of cache policies on a recorded run, beside the best possible"),
     "replay": ("replay", "figures of a run that was recorded in the window"),
+    "serve-device": ("serve_device", "lend this machine's memory to a program on another one"),
     "make-model": ("make_model", "write a synthetic model of random weights, for measurements"),
 }
 

@@ -20,6 +20,7 @@ _BASE = {
     "ggml_version": (c.c_char_p, []),
     "ggml_tensor_overhead": (c.c_size_t, []),
     "ggml_op_desc": (c.c_char_p, [c.c_void_p]),
+    "ggml_backend_cpu_buffer_type": (c.c_void_p, []),
     "ggml_backend_cpu_buffer_from_ptr": (c.c_void_p, [c.c_void_p, c.c_size_t]),
     "ggml_backend_buffer_get_type": (c.c_void_p, [c.c_void_p]),
     "ggml_backend_buffer_get_size": (c.c_size_t, [c.c_void_p]),
@@ -31,8 +32,34 @@ _BASE = {
     "ggml_new_tensor_3d": (c.c_void_p, [c.c_void_p, c.c_int, c.c_int64, c.c_int64, c.c_int64]),
     "ggml_get_rows": (c.c_void_p, [c.c_void_p, c.c_void_p, c.c_void_p]),
     "ggml_set_name": (c.c_void_p, [c.c_void_p, c.c_char_p]),
+    "ggml_backend_dev_name": (c.c_char_p, [c.c_void_p]),
+    "ggml_backend_dev_description": (c.c_char_p, [c.c_void_p]),
+    "ggml_backend_dev_type": (c.c_int, [c.c_void_p]),
+    "ggml_backend_dev_memory": (None, [c.c_void_p, c.POINTER(c.c_size_t), c.POINTER(c.c_size_t)]),
+    "ggml_backend_dev_init": (c.c_void_p, [c.c_void_p, c.c_char_p]),
+    "ggml_backend_dev_buffer_type": (c.c_void_p, [c.c_void_p]),
+    "ggml_backend_dev_host_buffer_type": (c.c_void_p, [c.c_void_p]),
+    "ggml_backend_reg_dev_count": (c.c_size_t, [c.c_void_p]),
+    "ggml_backend_reg_dev_get": (c.c_void_p, [c.c_void_p, c.c_size_t]),
+    "ggml_backend_buft_alloc_buffer": (c.c_void_p, [c.c_void_p, c.c_size_t]),
+    "ggml_backend_buft_get_max_size": (c.c_size_t, [c.c_void_p]),
+    "ggml_backend_buft_get_alloc_size": (c.c_size_t, [c.c_void_p, c.c_void_p]),
+    "ggml_backend_buffer_get_base": (c.c_void_p, [c.c_void_p]),
+    "ggml_backend_buffer_set_usage": (None, [c.c_void_p, c.c_int]),
+    "ggml_backend_buffer_clear": (None, [c.c_void_p, c.c_uint8]),
+    "ggml_backend_buffer_is_host": (c.c_bool, [c.c_void_p]),
+    "ggml_backend_tensor_set": (None, [c.c_void_p, c.c_void_p, c.c_size_t, c.c_size_t]),
+    "ggml_backend_tensor_get": (None, [c.c_void_p, c.c_void_p, c.c_size_t, c.c_size_t]),
+    "ggml_backend_tensor_set_async": (None, [c.c_void_p, c.c_void_p, c.c_void_p, c.c_size_t, c.c_size_t]),
+    "ggml_backend_synchronize": (None, [c.c_void_p]),
+    "ggml_backend_free": (None, [c.c_void_p]),
 }
-_GGML = {"ggml_backend_dev_by_type": (c.c_void_p, [c.c_int])}
+_GGML = {
+    "ggml_backend_dev_by_type": (c.c_void_p, [c.c_int]),
+    "ggml_backend_dev_count": (c.c_size_t, []),
+    "ggml_backend_dev_get": (c.c_void_p, [c.c_size_t]),
+    "ggml_backend_reg_by_name": (c.c_void_p, [c.c_char_p]),
+}
 
 
 class GgmlInitParams(c.Structure):
