@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from engine.config import MIB, LoadSettings, Routing, format_size
 from engine.errors import BudgetError
@@ -34,6 +34,7 @@ class LoadBudget:
     context_tokens: int
     context_estimate_bytes: int
     top_k: int
+    largest_unit_tokens: int = AUTO_UNITS[0]
 
     @classmethod
     def measure(
@@ -65,6 +66,15 @@ class LoadBudget:
             top_k=layout.top_k,
         )
 
+    def relieved(self, dense_bytes: int, kv_bytes: int, unit_tokens: int | None) -> LoadBudget:
+        """The budget when so much is on devices, whose slots allow units of `unit_tokens` (None: any)."""
+        return replace(
+            self,
+            dense_bytes=self.dense_bytes - dense_bytes,
+            context_estimate_bytes=self.context_estimate_bytes - kv_bytes,
+            largest_unit_tokens=unit_tokens or self.largest_unit_tokens,
+        )
+
     def plan(
         self, classes: tuple[SlotClassSpec, ...], settings: LoadSettings, context_bytes: int
     ) -> PlacementPlan:
@@ -74,9 +84,9 @@ class LoadBudget:
             classes,
             self.top_k,
             left,
-            settings.unit_tokens,
+            settings.unit_tokens and min(settings.unit_tokens, self.largest_unit_tokens),
             settings.slots_per_class,
-            min(AUTO_UNITS[0], self.context_tokens),
+            min(self.largest_unit_tokens, self.context_tokens),
             settings.pool_per_layer,
             settings.routing is Routing.RESIDENT,
             settings.hot_per_layer,

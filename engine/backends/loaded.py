@@ -69,6 +69,8 @@ class Loaded:
             gate_mass_used=statistics.routing_cost.gate_mass_used,
             transfer_wait_prefill_ns=int(times.transfer_wait_ns[0].sum()),
             transfer_wait_decode_ns=int(times.transfer_wait_ns[1].sum()),
+            transfer_busy_ns=statistics.transfer_busy_ns,
+            bytes_by_link=dict(statistics.bytes_by_link),
             requests_by_tier={t.name.lower(): int(statistics.requests_by_tier[t]) for t in Tier},
         )
 
@@ -112,6 +114,8 @@ class Loaded:
         for layer in self.layers:
             row = by_class[id(layer.slot_class)][layer.row]
             tiers[layer.index, : len(row)] = row
+            if layer.device is not None:
+                tiers[layer.index, : len(row)][layer.slot_of >= 0] = Tier.VRAM
         return tiers
 
     def warm_up(self, report: Callable[[WarmUpReport], None], cancel: CancelToken) -> WarmUpResult:

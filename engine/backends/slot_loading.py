@@ -6,16 +6,18 @@ import ctypes as c
 import dataclasses
 import time
 from collections.abc import Callable
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
+from functools import partial
 
 from engine.backends.base import CancelToken, LoadReport, LoadResult
+from engine.backends.device_loading import DeviceLoading
 from engine.backends.heat_keeper import HeatKeeper
 from engine.backends.load_budget import LoadBudget
 from engine.backends.loaded import Loaded
 from engine.backends.model_info import describe
 from engine.backends.slot_classes import class_specs, largest_read_bytes, layer_classes
 from engine.config import LoadSettings, Routing, usable_cores
-from engine.errors import Cancelled, UnsupportedModelError
+from engine.errors import UnsupportedModelError
 from engine.events import LoadPhase
 from engine.gguf.expert_layout import ExpertLayout, LayerExperts, expert_layout
 from engine.gguf.facts import ModelFacts, model_facts
@@ -27,6 +29,7 @@ from engine.native.context import ContextSettings, NativeContext
 from engine.native.model import NativeModel
 from engine.offload.bias_store import BiasStore
 from engine.offload.dense_reader import Destination, dense_read_rate, read_dense
+from engine.offload.device_slots import DeviceRow
 from engine.offload.expert_pipeline import ExpertPipeline, routing_node
 from engine.offload.graph_probe import GraphProbe
 from engine.offload.locked_memory import lock_zones
@@ -42,6 +45,7 @@ from engine.placement.placement_plan import ClassPlan, PlacementPlan
 from engine.placement.resident_pools import PoolShape, ResidentPools
 from engine.placement.routing_trace import RoutingRecorder
 from engine.placement.slot_table import SlotTable
+from engine.placement.tier import Tier
 
 _RAISED_FLAG = c.create_string_buffer(b"\x01")  # an abort flag that is always up
 
@@ -78,11 +82,14 @@ class _Loader:
         stage_bytes = largest_read_bytes(self._layout)
         budget = LoadBudget.measure(self._settings, self._layout, self._facts, stage_bytes)
         classes = layer_classes(self._layout.layers)
-        first_plan = budget.plan(class_specs(classes), self._settings, budget.context_estimate_bytes)
+        devices = self._devices = DeviceLoading(self._settings, self._layout, self._facts, self._stack)
+        budget = devices.make_plan(budget, classes)
+        settings = devices.host_settings
+        first_plan = budget.plan(class_specs(classes), settings, budget.context_estimate_bytes)
 
         files = WeightFiles(tuple(shard.path for shard in self._file.shards))
         self._stack.callback(files.close)
-        model = self._map()
+        model = self._map(devices)
         layers = _used_layers(self._layout, self._facts.architecture, model)
         biases = BiasStore(layers)
         self._stack.callback(biases.close)
@@ -93,16 +100,20 @@ class _Loader:
         dense_bytes = bytes_by_reason.get(ReadReason.DENSE, 0) if files.is_direct else 0
         load_ns = time.perf_counter_ns() - self._started_ns
 
-        pipeline = ExpertPipeline(readers, self._settings.is_prefetch_on) if layers else None
+        heat = HeatKeeper(self._settings, self._file, layers, self._layout.top_k)
+        rows = devices.open_slots(layers, model, heat)
+        pipeline = ExpertPipeline(readers, self._settings.is_prefetch_on, devices.devices) if layers else None
         context, context_bytes = self._open_context(model, budget, first_plan, pipeline)
         classes = layer_classes(layers)
-        plan = budget.plan(class_specs(classes), self._settings, context_bytes)
-        heat = HeatKeeper(self._settings, self._file, layers, self._layout.top_k)
+        plan = budget.plan(class_specs(classes), settings, context_bytes)
         slot_classes = self._open_slots(classes, plan, readers, heat)
         lock = lock_zones([s for each in slot_classes for s in each.arena.zone_spans(each.table.zone_slots)])
-        layer_slots = _layer_slots(slot_classes, classes, biases)
+        layer_slots = _layer_slots(slot_classes, classes, biases, rows)
         _point_tensors(model, layer_slots)
         statistics = PassStatistics(len(layers), max((layer.n_expert for layer in layers), default=0))
+        for layer in layer_slots:
+            if layer.device is not None:
+                statistics.kept_tiers[layer.index] = Tier.VRAM
         if pipeline is not None:
             pipeline.attach(
                 layer_slots,
@@ -123,6 +134,7 @@ class _Loader:
             locked_bytes=lock.locked_bytes,
             used_bytes=budget.program_bytes + claimed_bytes() - claimed_before,
             drive_bytes_per_second=dense_read_rate(dense_bytes, busy_ns),
+            devices=devices.describe(),
         )
         result = LoadResult(info, load_ns, time.perf_counter_ns() - self._started_ns - load_ns)
         loaded = Loaded(
@@ -165,11 +177,11 @@ class _Loader:
         self._cancel.check()
         self._send(LoadReport(phase, done_bytes, total_bytes))
 
-    def _map(self) -> NativeModel:
+    def _map(self, devices: DeviceLoading) -> NativeModel:
         self._enter(LoadPhase.MAP)
         has_experts = bool(self._layout.layers)
         report = self._is_going_on if has_experts else self._report_dense
-        model = NativeModel(self._file.shards[0].path, report, has_experts)
+        model = NativeModel(self._file.shards[0].path, report, has_experts, devices.share)
         self._stack.callback(model.close)
         return model
 
@@ -188,12 +200,20 @@ class _Loader:
             Destination(by_name[name], native_tensor.data_of(address))
             for name, address in model.dense.tensors.items()
         ]
+        remote = [
+            Destination(by_name[name], store=partial(native_tensor.store_bytes, address))
+            for name, address in model.on_devices.tensors.items()
+        ]
         read_dense(
-            [*destinations, *biases.destinations()],
+            [*destinations, *remote, *biases.destinations()],
             readers,
             lambda done, total: self._enter(LoadPhase.DENSE_READ, done, total),
-            self._cancel.check,
+            self._check,
         )
+
+    def _check(self) -> None:
+        self._cancel.check()
+        self._devices.devices.check()
 
     def _open_context(
         self, model: NativeModel, budget: LoadBudget, plan: PlacementPlan, pipeline: ExpertPipeline | None
@@ -243,12 +263,10 @@ class _Loader:
             else {ranking_node(layer.experts.layer): layer.experts.layer for layer in layers}
         )
         pipeline.probe = GraphProbe(users, nodes, rankings)
-        context.set_abort_flag(c.addressof(_RAISED_FLAG))
-        with suppress(Cancelled):  # the raised flag, before anything of a layer is computed
-            context.decode([0], 0, True)
+        context.decode([0], 0, True)
+        self._check()
         pipeline.finish_probe(self._facts.architecture)
         context.cut(0)
-        context.set_abort_flag(self._idle.address)
 
 
 def _used_layers(layout: ExpertLayout, architecture: str, model: NativeModel) -> tuple[LayerExperts, ...]:
@@ -280,7 +298,10 @@ def _slot_class(layers: list[LayerExperts], plan: ClassPlan, top_k: int, heat: H
 
 
 def _layer_slots(
-    slot_classes: list[SlotClass], classes: list[list[LayerExperts]], biases: BiasStore
+    slot_classes: list[SlotClass],
+    classes: list[list[LayerExperts]],
+    biases: BiasStore,
+    devices: dict[int, DeviceRow],
 ) -> list[LayerSlots]:
     placed = [
         (layer, row, slot_class)
@@ -295,18 +316,26 @@ def _layer_slots(
             layer,
             slot_class,
             biases.addresses(layer),
-            slot_class.table.present[row] if slot_class.table.is_complete else None,
+            _present(slot_class, row, devices.get(layer.layer)),
+            devices.get(layer.layer),
         )
         for index, (layer, row, slot_class) in enumerate(placed)
     ]
 
 
+def _present(slot_class: SlotClass, row: int, device: DeviceRow | None) -> bytearray | None:
+    table = slot_class.table if device is None else device.slot_class.table
+    return table.present[row if device is None else device.row] if table.is_complete else None
+
+
 def _point_tensors(model: NativeModel, layers: list[LayerSlots]) -> None:
-    """Let the expert tensors see all slots of their class; with a slot for every expert, just their own.
+    """Let the expert tensors in RAM see all slots of their class; with one for every expert, just their own.
 
     llama.cpp's work per operation grows with the number of experts it sees.
     """
     for layer in layers:
+        if layer.device is not None:
+            continue
         arena, table = layer.slot_class.arena, layer.slot_class.table
         own = range(layer.row * table.n_expert, (layer.row + 1) * table.n_expert)
         slots = own if table.is_complete else range(table.n_slots)

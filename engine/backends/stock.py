@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from engine.errors import NativeError
 from engine.native import log
 from engine.native.context import ContextSettings
+from engine.native.device_share import DeviceShare
 
 _LOAD_MODE_MMAP = 1
 
@@ -21,13 +22,21 @@ class StockModel:
     """A model loaded as llama.cpp does by default (mapped); owned by one thread.
 
     `is_repacked`: let llama.cpp rewrite the weights for its fastest kernels (its default; other sums).
+    `share`: layers that go to devices, experts and all.
     """
 
-    def __init__(self, path: Path, settings: ContextSettings, is_repacked: bool = False) -> None:
+    def __init__(
+        self,
+        path: Path,
+        settings: ContextSettings,
+        is_repacked: bool = False,
+        share: DeviceShare | None = None,
+    ) -> None:
         log.capture()
         ll.llama_backend_init()
         params = ll.llama_model_default_params()
         params.load_mode, params.use_extra_bufts = _LOAD_MODE_MMAP, is_repacked
+        self._kept = (share or DeviceShare()).write(params)
         self._model: Any = ll.llama_model_load_from_file(str(path).encode(), params)
         if not self._model:
             raise NativeError(f"llama.cpp could not load {path.name}.", "", log.recent_faults())

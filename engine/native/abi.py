@@ -70,10 +70,22 @@ def _check_buffer_fields() -> None:
             ("buffer address", pointer_at(buffer + tensor.BUFFER_CONTEXT).value, aligned),
             ("buffer size", pointer_at(buffer + tensor.BUFFER_SIZE).value, 4096),
             ("set_tensor", pointer_at(buffer + tensor.BUFFER_INTERFACE_SET_TENSOR).value is None, False),
+            ("alloc_buffer", _makes_buffers(base.ggml_backend_cpu_buffer_type()), True),
         )  # fmt: skip
     finally:
         base.ggml_backend_buffer_free(buffer)
     _compare(facts)
+
+
+def _makes_buffers(buffer_type: int) -> bool:
+    """Whether the entry that `device_weights` wraps is the one that allocates."""
+    entry = pointer_at(buffer_type + tensor.BUFFER_TYPE_ALLOC_BUFFER).value
+    if not entry:
+        return False
+    buffer = c.CFUNCTYPE(c.c_void_p, c.c_void_p, c.c_size_t)(entry)(buffer_type, 4096)
+    size: int = ggml_base().ggml_backend_buffer_get_size(buffer)
+    ggml_base().ggml_backend_buffer_free(buffer)
+    return size == 4096
 
 
 def _check_registry() -> None:

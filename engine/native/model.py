@@ -12,9 +12,13 @@ from llama_cpp import llama_cpp as ll
 from engine.errors import Cancelled, NativeError, UnsupportedModelError
 from engine.native import abi, log
 from engine.native.buffer_types import BufferType, Overrides
+from engine.native.device_share import DeviceShare
+from engine.native.device_weights import DeviceWeights
 from engine.native.memory import HugeBuffer, Reservation
 from engine.native.no_prefetch import no_prefetch
 
+# what the processor uses before the first layer; llama.cpp keeps it there whatever the devices
+_INPUT_PATTERN = r"^token_embd\.weight$"
 EXPERT_PATTERN = r"^blk\.[0-9]+\.ffn_(up|down|gate|gate_up)_exps\.(weight|bias)$"
 _LOAD_MODE_MMAP, _LOAD_MODE_DIRECT, _LAZY_OFF = 1, 4, 0
 
@@ -32,15 +36,23 @@ class NativeModel:
     With routed experts nothing of the weights is read by loading: `dense` tensors are allocated (and empty)
     in memory of ours, `experts` only in reserved address space. A model without experts is left to llama.cpp,
     which reads and repacks the weights for its fastest kernels; `on_progress` gets the share done (0 to 1)
-    and stops the load by returning False.
+    and stops the load by returning False. `share`: which layers' dense weights and KV cache go to devices;
+    `on_devices` are those weights, allocated there and empty too.
     """
 
-    def __init__(self, path: Path, on_progress: Callable[[float], bool], has_experts: bool) -> None:
+    def __init__(
+        self,
+        path: Path,
+        on_progress: Callable[[float], bool],
+        has_experts: bool,
+        share: DeviceShare | None = None,
+    ) -> None:
         initialise()
         self.dense = BufferType("Emberglass dense", HugeBuffer)
         self.experts = BufferType("Emberglass slots", Reservation)
-        self._has_experts = has_experts
-        self._overrides = Overrides([(EXPERT_PATTERN, self.experts), (".", self.dense)])
+        self.on_devices = DeviceWeights()
+        self._has_experts, self._share = has_experts, share or DeviceShare()
+        self._overrides = Overrides([(EXPERT_PATTERN, self.experts), *self._host_patterns()])
         self._error: BaseException | None = None
         self._on_progress = on_progress
         self._progress = ll.llama_progress_callback(self._report)
@@ -55,12 +67,15 @@ class NativeModel:
         if self._has_experts:
             params.tensor_buft_overrides = self._overrides.address
         params.progress_callback = self._progress
-        with no_prefetch():
+        self._kept = self._share.write(params)
+        with no_prefetch(), self.on_devices.capture(self._share.devices if self._has_experts else ()):
             handle = ll.llama_model_load_from_file(os.fsencode(path), params)
         if not handle:
             error = self._error or self.dense.error or self.experts.error
             self._free_memory()
+            self._share.check()
             raise error or _load_error(path, log.recent_faults())
+        self.on_devices.release()
         if ll.llama_model_has_encoder(handle) or not ll.llama_model_has_decoder(handle):
             ll.llama_model_free(handle)
             self._free_memory()
@@ -69,6 +84,14 @@ class NativeModel:
                 "Choose a text generation model.",
             )
         return handle
+
+    def _host_patterns(self) -> list[tuple[str, BufferType]]:
+        """Which weights are not llama.cpp's to place: everything, or what the processor computes with."""
+        if not self._share.devices:
+            return [(".", self.dense)]
+        layers = "|".join(str(layer) for layer in range(self._share.first_layer))
+        here = [_INPUT_PATTERN, *([rf"^blk\.({layers})\."] if layers else [])]
+        return [(pattern, self.dense) for pattern in here]
 
     def _report(self, share: float, _: object) -> bool:
         try:

@@ -19,6 +19,7 @@ TYPE, BUFFER, NE, NB, OP, SRC, DATA, NAME = 0, 8, 16, 48, 80, 152, 248, 256
 
 BUFFER_INTERFACE_SET_TENSOR = 4 * 8
 BUFFER_TYPE, BUFFER_CONTEXT, BUFFER_SIZE = 88, 96, 104
+BUFFER_TYPE_ALLOC_BUFFER = 8
 
 REGISTRY_GET_PROC_ADDRESS = 8 + 3 * 8
 
@@ -54,6 +55,18 @@ def operation_code_of(tensor: int) -> int:
     return WORDS[(tensor + OP) >> 2]
 
 
+def disarm(node: int) -> int:
+    """Make a graph node compute nothing; returns what `arm` wants."""
+    operation = WORDS[(node + OP) >> 2]
+    WORDS[(node + OP) >> 2] = 0  # GGML_OP_NONE
+    return operation
+
+
+def arm(node: int, operation: int) -> None:
+    """Undo `disarm`."""
+    WORDS[(node + OP) >> 2] = operation
+
+
 def data_of(tensor: int) -> int:
     """Address of the tensor's data, 0 if it has none."""
     return c.c_void_p.from_address(tensor + DATA).value or 0
@@ -82,6 +95,42 @@ def int32_rows(tensor: int) -> NDArray[np.int32]:
     return np.ndarray((rows, columns), np.int32, memory, 0, (row_stride, 4))  # type: ignore[arg-type]
 
 
+def is_on_device(tensor: int) -> bool:
+    """Whether its data is in memory that only its device can address."""
+    buffer = c.c_void_p.from_address(tensor + BUFFER).value
+    return buffer is not None and not ggml_base().ggml_backend_buffer_is_host(buffer)
+
+
+def fetch_int32_rows(tensor: int) -> NDArray[np.int32]:
+    """Writable copy of an int32 matrix on a device, shape and strides as `int32_rows`; see `store_rows`."""
+    columns, rows = (c.c_int64 * 2).from_address(tensor + NE)
+    if rows == 0:
+        return np.empty((0, columns), np.int32)
+    row_stride = c.c_size_t.from_address(tensor + NB + 8).value
+    memory = np.empty((rows - 1) * row_stride + 4 * columns, np.uint8)
+    ggml_base().ggml_backend_tensor_get(tensor, memory.ctypes.data, 0, memory.size)
+    return np.ndarray((rows, columns), np.int32, memory.data, 0, (row_stride, 4))
+
+
+def store_rows(tensor: int, rows: NDArray[np.int32]) -> None:
+    """Write back what `fetch_int32_rows` gave, changed."""
+    if len(rows):
+        size = (len(rows) - 1) * rows.strides[0] + 4 * rows.shape[1]
+        ggml_base().ggml_backend_tensor_set(tensor, rows.ctypes.data, 0, size)
+
+
+def fetch_float32_rows(tensor: int, rows: int) -> NDArray[np.float32]:
+    """Copy of a contiguous float32 tensor on a device, shape (rows, elements per row)."""
+    values = np.empty((rows, int(np.prod(shape_of(tensor))) // rows), np.float32)
+    ggml_base().ggml_backend_tensor_get(tensor, values.ctypes.data, 0, values.nbytes)
+    return values
+
+
+def store_bytes(tensor: int, offset: int, address: int, size: int) -> None:
+    """Copy host memory to `offset` of the tensor's data, wherever that is; any thread. Returns when done."""
+    ggml_base().ggml_backend_tensor_set(tensor, address, offset, size)
+
+
 def float32_rows(tensor: int, rows: int) -> NDArray[np.float32]:
     """View, shape (rows, elements per row), of a contiguous host float32 tensor."""
     elements = int(np.prod(shape_of(tensor)))
@@ -91,18 +140,35 @@ def float32_rows(tensor: int, rows: int) -> NDArray[np.float32]:
 
 @dataclass(frozen=True, slots=True)
 class SlotView:
-    """How an expert tensor sees its arena: slot s is at `data + s * stride_bytes`."""
+    """How an expert tensor sees its arena: slot s is at `data + s * stride_bytes`.
+
+    `buffer`: ggml's handle of a device's memory; 0 where the arena is in the memory the tensor was loaded to.
+    """
 
     data: int
     slots: int
     stride_bytes: int
+    buffer: int = 0
 
 
 def point_at_slots(tensor: int, dimension: int, view: SlotView) -> None:
     """Make `dimension` (2 for weights, 1 for biases) of the tensor count slots instead of experts."""
     c.c_void_p.from_address(tensor + DATA).value = view.data
+    if view.buffer:
+        c.c_void_p.from_address(tensor + BUFFER).value = view.buffer
     _Int64x4.from_address(tensor + NE)[dimension] = view.slots
     strides = _Size4.from_address(tensor + NB)
     strides[dimension] = view.stride_bytes
     for higher in range(dimension + 1, 4):
         strides[higher] = view.stride_bytes * view.slots
+
+
+class TensorCopy:
+    """A tensor struct of our own, equal to another's at first; `address` is valid while it lives."""
+
+    def __init__(self, tensor: int) -> None:
+        self._struct = c.create_string_buffer(c.string_at(tensor, TENSOR_SIZE), TENSOR_SIZE)
+
+    @property
+    def address(self) -> int:
+        return c.addressof(self._struct)

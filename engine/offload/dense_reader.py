@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes as c
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from engine.gguf.model_file import TensorInfo
 from engine.offload.read_job import ReadJob, ReadPart, ReadReason
@@ -17,10 +18,14 @@ _LEAST_MEASURED_BYTES = 64 << 20
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """A tensor and the address its bytes go to."""
+    """A tensor and where its bytes go: an address in RAM, or, given `store`, wherever that puts them.
+
+    `store(offset, address, size)` takes bytes in RAM that go to `offset` of the tensor, on a reader's thread.
+    """
 
     tensor: TensorInfo
-    address: int
+    address: int = 0
+    store: Callable[[int, int, int], None] | None = None
 
 
 def read_dense(
@@ -78,8 +83,18 @@ def _chunks(destination: Destination) -> list[ReadPart]:
     parts = []
     for start in range(0, tensor.size_bytes, CHUNK_BYTES):
         size = min(CHUNK_BYTES, tensor.size_bytes - start)
+        if destination.store is not None:
+            deliver = partial(_store, destination.store, start, size)
+            parts.append(
+                ReadPart(tensor.shard, tensor.offset_bytes + start, size, 0, memoryview(b""), False, deliver)
+            )
+            continue
         target = memoryview((c.c_char * size).from_address(address + start)).cast("B")
         parts.append(
             ReadPart(tensor.shard, tensor.offset_bytes + start, size, address + start, target, False)
         )
     return parts
+
+
+def _store(store: Callable[[int, int, int], None], start: int, size: int, address: int) -> None:
+    store(start, address, size)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from engine.errors import EngineError
 from engine.native import tensor
+from engine.native.devices import DeviceSet
 from engine.native.tensor import OP, WORDS
 from engine.offload.expert_loads import ExpertLoads
 from engine.offload.graph_probe import GraphProbe
@@ -40,7 +41,7 @@ class ExpertPipeline:
     Exact unless there is a `resident` policy.
     """
 
-    def __init__(self, readers: ReaderPool, is_prefetch_on: bool) -> None:
+    def __init__(self, readers: ReaderPool, is_prefetch_on: bool, devices: DeviceSet) -> None:
         self.resident: ResidentRouting | None = None
         self.error: BaseException | None = None
         self.on_layer: Callable[[int, int], None] | None = None
@@ -48,7 +49,7 @@ class ExpertPipeline:
         self.probe: GraphProbe | None = None  # set for one pass that is aborted before it computes
         self._routing_operation = -1
         self._loads = ExpertLoads(readers)
-        self._is_prefetch_on = is_prefetch_on
+        self._is_prefetch_on, self._devices = is_prefetch_on, devices
         self._layers: list[LayerSlots] = []
         self._by_node: dict[bytes, LayerSlots] = {}
         self._classes: list[SlotClass] = []
@@ -79,6 +80,7 @@ class ExpertPipeline:
         """After the probe's pass: raises UnsupportedModelError if slots can't cover the graph."""
         probe, self.probe = self.probe, None
         assert probe is not None, "a probe pass came before"
+        probe.restore()
         probe.check(architecture)
         self._routing_operation = probe.routing_operation
         if self.resident is not None:
@@ -89,6 +91,7 @@ class ExpertPipeline:
 
     def begin_pass(self, n_tokens: int, is_prefill: bool, check: Callable[[], None]) -> None:
         """Before a decode call; `check` raises to stop while waiting for the disk."""
+        self._devices.check()
         self.error, self._check = None, check
         self.filling.begin_pass(is_prefill, n_tokens, check)
         self._n_tokens, self._is_prefill = n_tokens, is_prefill
@@ -98,6 +101,7 @@ class ExpertPipeline:
 
     def end_pass(self) -> None:
         """After a decode call, failed or not: account for it; after a failure no read is in flight."""
+        self.error = self.error or self._devices.fault
         if self.error is not None:
             self._loads.drop(self._classes)
         is_due = self._statistics.end_pass()
@@ -139,49 +143,76 @@ class ExpertPipeline:
         if layer.present is None:
             return False
         started_ns = perf_counter_ns()
-        ids = tensor.first_row_bytes(tensor.source_of(node, 1))
+        source = tensor.source_of(node, 1)
+        ids = self._fetch(source).tobytes() if self._is_remote(source) else tensor.first_row_bytes(source)
         if not all(map(layer.present.__getitem__, memoryview(ids).cast("i"))):
             return False
         self._statistics.token_picked(layer.index, ids, started_ns)
         return True
 
+    def _is_remote(self, source: int) -> bool:
+        return bool(self._devices.devices) and tensor.is_on_device(source)
+
+    def _fetch(self, source: int) -> NDArray[np.int32]:
+        """Ids from a device; its graph asks no abort flag, so this is where a pass on devices stops."""
+        ids = tensor.fetch_int32_rows(source)
+        self._devices.check()
+        self._check()
+        return ids
+
     def _route(self, layer: LayerSlots, node: int) -> None:
         started_ns = perf_counter_ns()
         self._pace.reach_layer(started_ns)
         waited_ns = 0
-        ids = tensor.int32_rows(tensor.source_of(node, 1))
+        source = tensor.source_of(node, 1)
+        is_remote = self._is_remote(source)
+        ids = self._fetch(source) if is_remote else tensor.int32_rows(source)
         if not len(ids):
             return
-        row = layer.slot_class.table.table[layer.row]
         picked = ids.copy()
         if self.resident is not None:
             self._statistics.routing_changed(self.resident.cost(layer.index, picked, node))
         if self.recorder is not None:
             self.recorder.add(self._statistics.passes, layer.index, self._is_prefill, picked)
-        if layer.slot_class.table.is_complete:
+        if layer.top.is_complete:
             # nothing is ever evicted, and the tensors see expert e's slot at index e: ids stay as they are
-            if row[picked].min() < 0:
+            if layer.slot_of[picked].min() < 0:
                 waited_ns = self._bring(layer, picked)
             else:
                 self._statistics.asked_kept(layer.index, picked)
         else:
             waited_ns = self._bring(layer, picked)
-            ids[:] = row[picked]
+            ids[:] = layer.slot_of[picked]
+            if is_remote:
+                tensor.store_rows(source, ids)
         self._statistics.layer_done(layer.index, picked, started_ns, waited_ns)
         self._pace.leave_layer(perf_counter_ns())
         if self.on_layer is not None:
             self.on_layer(layer.index + 1, len(self._layers))
 
     def _bring(self, layer: LayerSlots, picked: NDArray[np.int32]) -> int:
-        """Make all picked experts usable and lease them; returns nanoseconds spent waiting."""
+        """Make all picked experts usable and lease them; returns nanoseconds spent waiting for the disk."""
         slot_class, row = layer.slot_class, layer.row
-        table = slot_class.table
         distinct, picks = np.unique(picked, return_counts=True)
         wanted = distinct.astype(np.int64)
         self._loads.collect_finished(slot_class, row)
-        tiers = table.tiers(slot_class.plan.decode_pool, slice(row, row + 1))
-        self._statistics.asked(tiers[0, wanted])
-        table.observe(row, wanted, picks, len(picked))
+        self._statistics.asked(layer.tiers()[wanted])
+        if layer.device is None:
+            return self._bring_to_host(layer, wanted, picks, len(picked))
+        layer.device.observe(wanted, picks, len(picked))
+        is_missing = layer.slot_of[wanted] < 0
+        missing = wanted[is_missing]
+        waited_ns = self._bring_to_host(layer, missing, picks[is_missing], len(picked))
+        host_slots = slot_class.table.table[row, missing]
+        transfer = layer.device.bring(wanted, self._n_tokens, slot_class.arena, host_slots)
+        self._statistics.transferred(layer.index, layer.device.slot_class.name, transfer)
+        return waited_ns
+
+    def _bring_to_host(self, layer: LayerSlots, wanted: Ids, picks: Ids, n_tokens: int) -> int:
+        """Make these experts usable in RAM and lease them; returns nanoseconds spent waiting."""
+        slot_class, row = layer.slot_class, layer.row
+        table = slot_class.table
+        table.observe(row, wanted, picks, n_tokens)
         self._statistics.withdrawn(self._loads.withdraw(layer, wanted))
         moves = table.prepare(row, wanted, self._n_tokens)
         waited_ns = 0
@@ -212,9 +243,7 @@ class ExpertPipeline:
         slot_class = coming.slot_class
         table = slot_class.table
         most = self._pace.most(*self._loads.rate(), slot_class.arena.slot_bytes)
-        experts = worth_streaming(
-            table.uses.likely(coming.row), table.absent(coming.row), self._n_tokens, most
-        )
+        experts = worth_streaming(table.uses.likely(coming.row), coming.absent(), self._n_tokens, most)
         if not len(experts):
             return
         if slot_class is layer.slot_class:

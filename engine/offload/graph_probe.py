@@ -2,7 +2,8 @@
 
 Names alone would miss a graph that indexes experts by other ids. So every use of an expert tensor is
 checked: it must be a MUL_MAT_ID (weights) or ADD_ID (biases) by the very ids that the layer's routing node
-shows, and come after that node. Nothing is computed: the pass is aborted before the first layer.
+shows, and come after that node. Nothing is computed: every node seen is disarmed (it becomes a NONE) until
+the probe is over, whichever device it is on.
 """
 
 from __future__ import annotations
@@ -31,9 +32,20 @@ class GraphProbe:
         self._ids: dict[int, int] = {}
         self._unused = set(users)
         self._fault = ""
+        self._disarmed: list[tuple[int, int]] = []
 
     def see(self, node: int) -> None:
-        """Take note of a graph node; called for all of them in order, must not raise."""
+        """Take note of a graph node and disarm it; called for all of them in order, must not raise."""
+        self._look(node)
+        self._disarmed.append((node, tensor.disarm(node)))
+
+    def restore(self) -> None:
+        """Arm the nodes again: llama.cpp re-uses a graph."""
+        for node, operation in self._disarmed:
+            tensor.arm(node, operation)
+        self._disarmed.clear()
+
+    def _look(self, node: int) -> None:
         name = tensor.name_of(node)
         if name in self._ranking_nodes:
             self._rankings[self._ranking_nodes[name]] = node
@@ -58,13 +70,14 @@ class GraphProbe:
             self._fault = self._fault or f"layer {layer} uses its experts in {operation.decode()}"
         elif ids is None:
             self._fault = self._fault or f"layer {layer} does not show its routing before it uses it"
-        elif ids != tensor.source_of(node, 2):
+        elif not _is_or_copies(tensor.source_of(node, 2), ids):
             self._fault = self._fault or f"layer {layer} picks experts by other ids than its router's"
 
     def check_rankings(self, architecture: str) -> None:
         """Raise UnsupportedModelError unless every layer's ids are the first columns of its ranking."""
         for layer in self._ranking_nodes.values():
-            if layer not in self._rankings or tensor.source_of(self._ids[layer], 0) != self._rankings[layer]:
+            ranking = self._rankings.get(layer)
+            if ranking is None or tensor.source_of(self._ids[layer], 0) != ranking:
                 raise UnsupportedModelError(
                     f"“{architecture}” does not show the ranking of layer {layer}'s experts, so ranks "
                     "can't be limited to the resident ones.",
@@ -80,3 +93,8 @@ class GraphProbe:
                 f"“{architecture}” can't run from expert slots: {self._fault}.",
                 "Run it with stock llama.cpp, or choose another model.",
             )
+
+
+def _is_or_copies(ids: int, original: int) -> bool:
+    """The scheduler hands a tensor to another device as a copy named “DEVICE#NAME#NUMBER”."""
+    return ids == original or tensor.name_of(ids).split(b"#")[1:2] == [tensor.name_of(original)]

@@ -28,6 +28,11 @@ class LayerTimes:
         self.disk_wait_ns[phase, layer_index] += disk_wait_ns
         self.own_ns[phase, layer_index] -= disk_wait_ns
 
+    def transferred(self, phase: int, layer_index: int, wait_ns: int) -> None:
+        """So much of a visit was spent waiting for copies to a device."""
+        self.transfer_wait_ns[phase, layer_index] += wait_ns
+        self.own_ns[phase, layer_index] -= wait_ns
+
     def visited(self, phase: int, layers: Numbers, started_ns: Numbers, ended_ns: Numbers) -> None:
         """Visits in their order, PASS_END where a pass ended; what the last layer computes is still open."""
         is_visit = layers != PASS_END

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from time import perf_counter_ns
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.offload.device_slots import Transfer
 from engine.offload.layer_times import PASS_END, LayerTimes
 from engine.placement.promotion import PromotionClock
 from engine.placement.routing_policy import RoutingCost
@@ -34,6 +36,8 @@ class PassStatistics:
         self.kept_tiers = np.full((n_layer, n_expert), Tier.HOST_POOL, np.uint8)
         self.expert_streamed = self.expert_streamed_used = 0
         self.routing_cost = RoutingCost()
+        self.transfer_busy_ns = 0
+        self.bytes_by_link: Counter[str] = Counter()
         self._picked: list[tuple[int, NDArray[np.int32]]] = []
         # layer (below PASS_END: its complement, nothing is to be counted), ids, start and end in nanoseconds
         self._visits: list[tuple[int, bytes, int, int]] = []
@@ -66,6 +70,12 @@ class PassStatistics:
     def layer_ranked(self, layer_index: int, started_ns: int) -> None:
         """A routing policy worked on a layer's ranking, from `started_ns` up to now."""
         self._visits.append((_uncounted(layer_index), b"", started_ns, perf_counter_ns()))
+
+    def transferred(self, layer_index: int, link: str, transfer: Transfer) -> None:
+        """A layer's visit copied experts to the device of that name."""
+        self.times.transferred(self._phase, layer_index, transfer.wait_ns)
+        self.transfer_busy_ns += transfer.busy_ns
+        self.bytes_by_link[link] += transfer.n_bytes
 
     def token_picked(self, layer_index: int, ids: bytes, started_ns: int) -> None:
         """The experts (int32) that a decoded token picked and that were there: kept for `fold`."""

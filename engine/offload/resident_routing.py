@@ -38,12 +38,15 @@ class ResidentRouting:
     def route(self, name: bytes, node: int) -> int:
         """The ranking is computed: let the first k be what the policy allows; returns the layer's index."""
         index = self._index_of[name]
-        ranking = tensor.int32_rows(node)
+        is_remote = tensor.is_on_device(node)
+        ranking = tensor.fetch_int32_rows(node) if is_remote else tensor.int32_rows(node)
         if not len(ranking):
             return index
         wanted = ranking[:, : self._top_k].copy()
         members = self.pools.members[index, : ranking.shape[1]]
         ranking[:, : self._top_k] = choose_resident(ranking, self._top_k, members)
+        if is_remote:
+            tensor.store_rows(node, ranking)
         self.pools.observe(index, wanted)
         self._wanted[index] = wanted
         return index
@@ -58,4 +61,6 @@ class ResidentRouting:
 
 def _probabilities(weights_node: int, n_tokens: int) -> NDArray[np.float32]:
     """The router's probabilities, (tokens, experts): what the node gathers from."""
-    return tensor.float32_rows(tensor.source_of(weights_node, 0), n_tokens)
+    source = tensor.source_of(weights_node, 0)
+    rows = tensor.fetch_float32_rows if tensor.is_on_device(source) else tensor.float32_rows
+    return rows(source, n_tokens)

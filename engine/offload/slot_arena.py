@@ -70,6 +70,12 @@ class SlotArena:
         start = slots.start * projection.stride_bytes + self._lead(projection, expert_tensor)
         return SlotView(projection.buffer.address + start, len(slots), projection.stride_bytes)
 
+    def sources(self, experts: LayerExperts, slot: int) -> list[int]:
+        """Addresses of one slot's weights and biases, as a layer of the class sees them."""
+        slots = range(slot, slot + 1)
+        weights = [self.weight_view(index, each, slots).data for index, each in enumerate(experts.weights)]
+        return weights + [self.bias_view(index, slots).data for index in range(len(experts.biases))]
+
     def bias_view(self, index: int, slots: range) -> SlotView:
         """How bias tensor `index` of a layer sees these slots."""
         projection = self._biases[index]

@@ -1,0 +1,153 @@
+"""The devices' part of a load: connect, plan, and slots in their memory."""
+
+from __future__ import annotations
+
+import re
+from contextlib import ExitStack
+from dataclasses import replace
+
+from engine.backends.heat_keeper import HeatKeeper
+from engine.backends.load_budget import LoadBudget
+from engine.config import LoadSettings
+from engine.events import DeviceInfo
+from engine.gguf.expert_layout import ExpertLayout, LayerExperts
+from engine.gguf.facts import ModelFacts
+from engine.native.device_share import DeviceShare
+from engine.native.devices import Device, DeviceLink, DeviceSet
+from engine.native.model import NativeModel
+from engine.offload.device_arena import DeviceArena, device_slot_bytes
+from engine.offload.device_slots import DeviceClass, DeviceRow, own_slots, tensor_addresses
+from engine.placement.device_plan import DeviceClassPlan, DevicePlan, DeviceRequest, DeviceRoom, plan_devices
+from engine.placement.placement_plan import SlotClassSpec
+from engine.placement.slot_table import SlotTable
+
+_LAYER = re.compile(r"blk\.([0-9]+)\..*")
+_INPUT = "token_embd.weight"  # stays with the processor
+
+
+class DeviceLoading:
+    """Owned by the engine thread; open it before the model, so that `stack` frees it after the model."""
+
+    def __init__(
+        self, settings: LoadSettings, layout: ExpertLayout, facts: ModelFacts, stack: ExitStack
+    ) -> None:
+        """Find the devices; raises UsageError or DeviceError by name."""
+        self.devices = DeviceSet(settings.devices)
+        stack.callback(self.devices.close)
+        self._memory = stack.enter_context(ExitStack())
+        self._settings, self._layout, self._facts = settings, layout, facts
+        self.plan = DevicePlan(facts.n_layer + 1, ())
+        self._links: dict[int, DeviceLink] = {}
+
+    def make_plan(self, budget: LoadBudget, classes: list[list[LayerExperts]]) -> LoadBudget:
+        """Decide what goes to the devices; returns the budget of what stays."""
+        if not self.devices.devices:
+            return budget
+        kv_bytes = self._facts.kv_bytes_per_token * budget.context_tokens
+        dense = dense_layer_bytes(self._layout, self._facts.n_layer)
+        kv_layer_bytes = kv_bytes // max(1, self._facts.n_layer)
+        request = DeviceRequest(
+            tuple(_room(device) for device in self.devices.devices),
+            (*(size + kv_layer_bytes for size in dense[:-1]), dense[-1]),
+            max(0, budget.context_estimate_bytes - kv_bytes),
+            device_specs(classes),
+            self._layout.top_k,
+            self._settings.vram_budget_bytes,
+            self._settings.unit_tokens,
+            self._settings.hot_per_layer,
+            self._settings.staging_slots,
+        )
+        self.plan = plan_devices(request)
+        moved = range(self.plan.first_layer, self._facts.n_layer)
+        dense_bytes = sum(dense[self.plan.first_layer :])
+        return budget.relieved(dense_bytes, kv_layer_bytes * len(moved), self.plan.unit_tokens)
+
+    @property
+    def host_settings(self) -> LoadSettings:
+        """Settings for what stays: with experts on a device, the hot zone is there and nowhere else."""
+        return replace(self._settings, hot_per_layer=0) if self.plan.classes else self._settings
+
+    @property
+    def share(self) -> DeviceShare:
+        """What llama.cpp is to put where."""
+        if not sum(self.plan.layers):
+            return DeviceShare()
+        return DeviceShare(tuple(self.devices.devices), self.plan.layers, self.plan.first_layer)
+
+    def open_slots(
+        self, layers: tuple[LayerExperts, ...], model: NativeModel, heat: HeatKeeper
+    ) -> dict[int, DeviceRow]:
+        """Allocate the slots and point the layers' tensors there; the rows by layer number."""
+        by_number = {layer.layer: layer for layer in layers}
+        rows: dict[int, DeviceRow] = {}
+        for plan in self.plan.classes:
+            members = [by_number[number] for number in plan.spec.layers if number in by_number]
+            if not members:
+                continue
+            slot_class = self._open_class(plan, members, model, heat)
+            for row, experts in enumerate(members):
+                rows[experts.layer] = placed = DeviceRow(slot_class, row, experts)
+                tensors = tensor_addresses(experts, model.experts.tensors)
+                slot_class.arena.point(tensors, own_slots(placed))
+        return rows
+
+    def _open_class(
+        self, plan: DeviceClassPlan, layers: list[LayerExperts], model: NativeModel, heat: HeatKeeper
+    ) -> DeviceClass:
+        samples = tensor_addresses(layers[0], model.experts.tensors)
+        arena = DeviceArena(self.devices.devices[plan.device], layers[0], samples, plan.slots)
+        self._memory.callback(arena.close)
+        known = heat.known(layers)
+        table = SlotTable(len(layers), plan.spec.n_expert, plan.slots, self._layout.top_k, known)
+        return DeviceClass(self._link(plan.device), arena, table, plan.hot_per_layer)
+
+    def _link(self, index: int) -> DeviceLink:
+        if index not in self._links:
+            self._links[index] = self.devices.devices[index].open_link()
+            self._memory.callback(self._links[index].close)
+        return self._links[index]
+
+    def describe(self) -> tuple[DeviceInfo, ...]:
+        """The devices for ModelInfo; bytes are planned sizes."""
+        infos = []
+        for index, device in enumerate(self.devices.devices):
+            layers = sorted(
+                layer for each in self.plan.classes if each.device == index for layer in each.spec.layers
+            )
+            infos.append(
+                DeviceInfo(
+                    device.name,
+                    device.description,
+                    device.memory().total_bytes,
+                    self.plan.budget_bytes[index],
+                    self.plan.used_bytes[index],
+                    tuple(layers),
+                )
+            )
+        return tuple(infos)
+
+
+def device_specs(classes: list[list[LayerExperts]]) -> tuple[SlotClassSpec, ...]:
+    """What the planner must know of each class; slots on a device have no padding."""
+    return tuple(
+        SlotClassSpec(
+            tuple(layer.layer for layer in layers), layers[0].n_expert, device_slot_bytes(layers[0])
+        )
+        for layers in classes
+    )
+
+
+def dense_layer_bytes(layout: ExpertLayout, n_layer: int) -> list[int]:
+    """Dense weights of each layer, and of the output as the last entry."""
+    sizes = [0] * (n_layer + 1)
+    for tensor in layout.dense:
+        match = _LAYER.fullmatch(tensor.name)
+        if match is not None:
+            sizes[min(int(match[1]), n_layer)] += tensor.size_bytes
+        elif tensor.name != _INPUT:
+            sizes[n_layer] += tensor.size_bytes
+    return sizes
+
+
+def _room(device: Device) -> DeviceRoom:
+    return DeviceRoom(device.name, device.memory().free_bytes, device.largest_buffer_bytes)

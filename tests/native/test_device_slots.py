@@ -1,0 +1,178 @@
+"""Slots in a device's memory: bit-identical to stock llama.cpp with all layers on that device."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from engine.config import LoadSettings, Routing
+from engine.errors import BudgetError, DeviceError, UsageError
+from engine.native.devices import DeviceSet
+from engine.placement.tier import Tier
+from tests.native.conftest import TinyModels
+from tests.support.device_runs import run_stock_on_device
+from tests.support.device_server import DeviceServer, serving_device
+from tests.support.exact_runs import (
+    Logits,
+    assert_identical,
+    loaded,
+    prompt_tokens,
+    run_ours,
+    settings_for,
+)
+from tests.support.resident_reference import run_resident_stock
+
+N_PROMPT, N_DECODE = 40, 8
+N_EXPERT = 16  # of every tiny model
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[DeviceServer]:
+    with serving_device() as server:
+        yield server
+
+
+@cache
+def stock(path: Path, device: str, unit: int) -> tuple[Logits, ...]:
+    return run_stock_on_device(path, device, unit, N_PROMPT, N_DECODE)
+
+
+def on_device(
+    path: Path, device: str, unit: int, hot: int | None = None, staging: int | None = None
+) -> LoadSettings:
+    plain = settings_for(path, None, unit, threads=1)
+    return replace(plain, devices=(device,), hot_per_layer=hot, staging_slots=staging)
+
+
+@pytest.mark.parametrize("unit", [1, 3, 16, 64])
+@pytest.mark.parametrize("hot", [0, 1, 5, N_EXPERT])
+@pytest.mark.parametrize("staging", [1, 20, 64])
+def test_bit_identical_to_stock_on_the_device(
+    tiny_models: TinyModels, server: DeviceServer, unit: int, hot: int, staging: int
+) -> None:
+    path = tiny_models("qwen3moe")
+    with loaded(on_device(path, server.name, unit, hot, staging)) as (backend, info):
+        ours = run_ours(backend, prompt_tokens(N_PROMPT), N_DECODE)
+        again = run_ours(backend, prompt_tokens(N_PROMPT), N_DECODE)  # other experts are hot by now
+    assert info.unit_tokens == unit
+    assert_identical(ours, stock(path, server.name, unit))
+    assert_identical(again, stock(path, server.name, unit))
+
+
+@pytest.mark.parametrize(
+    "variant",
+    ["qwen2moe", "deepseek2", "deepseek2-merged", "gpt-oss", "gpt-oss-mxfp4", "mixed", "uneven", "sharded"],
+)
+def test_every_kind_of_expert_tensor(tiny_models: TinyModels, server: DeviceServer, variant: str) -> None:
+    path = tiny_models(variant)
+    with loaded(on_device(path, server.name, 3, 1, 1)) as (backend, _):
+        ours = run_ours(backend, prompt_tokens(N_PROMPT), N_DECODE)
+    assert_identical(ours, stock(path, server.name, 3))
+
+
+@pytest.mark.parametrize("unit", [1, 16])
+def test_few_host_slots_below_few_device_slots(
+    tiny_models: TinyModels, server: DeviceServer, unit: int
+) -> None:
+    path = tiny_models("qwen3moe")
+    settings = replace(on_device(path, server.name, unit, 1, 1), slots_per_class=16)
+    with loaded(settings) as (backend, info):
+        ours = run_ours(backend, prompt_tokens(N_PROMPT), N_DECODE)
+        counters = backend.counters()
+    assert_identical(ours, stock(path, server.name, info.unit_tokens))
+    assert counters.evictions > 0
+
+
+@pytest.mark.parametrize("hot", [0, 5])
+@pytest.mark.parametrize("unit", [1, 16])
+def test_resident_routing_is_as_stock_under_the_same_rule(
+    tiny_models: TinyModels, server: DeviceServer, unit: int, hot: int
+) -> None:
+    path = tiny_models("qwen3moe")
+    settings = replace(
+        on_device(path, server.name, unit, hot, 1),
+        routing=Routing.RESIDENT,
+        pool_per_layer=6,
+        is_pool_fixed=True,
+    )
+    with loaded(settings) as (backend, info):
+        ours = run_ours(backend, prompt_tokens(N_PROMPT), N_DECODE)
+        counters = backend.counters()
+    # the device server computes with the same kernels as this machine, and exactly as many tokens at once
+    assert_identical(ours, run_resident_stock(path, unit, info.top_k, set(range(6)), N_PROMPT, N_DECODE))
+    assert 0 < counters.gate_mass_used < counters.gate_mass_wanted
+
+
+def test_all_experts_on_the_device_cross_the_link_once(tiny_models: TinyModels, server: DeviceServer) -> None:
+    path = tiny_models("qwen3moe")
+    with loaded(on_device(path, server.name, 16)) as (backend, info):
+        run_ours(backend, prompt_tokens(N_PROMPT), N_DECODE)
+        once = backend.counters()
+        experts = backend.experts()
+        run_ours(backend, prompt_tokens(N_PROMPT), N_DECODE)
+        twice = backend.counters()
+    assert experts is not None
+    used = int(np.count_nonzero(experts.prefill_uses + experts.decode_uses))
+    assert once.bytes_by_link == {server.name: used * info.expert_bytes}
+    assert twice.bytes_by_link == once.bytes_by_link
+    assert np.count_nonzero(experts.tiers == Tier.VRAM) == used
+    (device,) = info.devices
+    assert device.layers == info.moe_layers
+    assert 0 < device.used_bytes <= device.budget_bytes < device.memory_bytes
+
+
+def test_dense_weights_on_the_device_need_no_memory_here(
+    tiny_models: TinyModels, server: DeviceServer
+) -> None:
+    path = tiny_models("qwen3moe")
+    with loaded(settings_for(path, 16, 16, threads=1)) as (_, here):
+        pass
+    with loaded(replace(on_device(path, server.name, 16), slots_per_class=16)) as (_, there):
+        pass
+    # a router and four attention matrices per layer and the output are there; the embedding is not
+    assert there.dense_bytes < here.dense_bytes / 2
+
+
+def test_a_device_too_small_for_anything_is_left_alone(tiny_models: TinyModels, server: DeviceServer) -> None:
+    path = tiny_models("qwen3moe")
+    settings = replace(on_device(path, server.name, 16), vram_budget_bytes=1000)
+    with loaded(settings) as (backend, info):
+        ours = run_ours(backend, prompt_tokens(N_PROMPT), N_DECODE)
+        assert backend.counters().bytes_by_link == {}
+    assert info.devices[0].layers == ()
+    assert_identical(ours, stock(path, server.name, 16))  # same kernels, here and there
+
+
+@pytest.mark.parametrize(
+    ("name", "fault", "words"),
+    [
+        ("CUDA7", UsageError, "no device “CUDA7”"),
+        ("CPU", UsageError, "no device “CPU”"),
+        ("rpc:127.0.0.1:1", DeviceError, "can't be reached"),
+        ("rpc:127.0.0.1", UsageError, "rpc:HOST:PORT"),
+    ],
+)
+def test_a_wrong_device_is_named(
+    tiny_models: TinyModels, name: str, fault: type[Exception], words: str
+) -> None:
+    with pytest.raises(fault, match=words), loaded(on_device(tiny_models("qwen3moe"), name, 16)):
+        pass
+
+
+def test_a_busy_device_is_named(tiny_models: TinyModels, server: DeviceServer) -> None:
+    path = tiny_models("qwen3moe")
+    with loaded(on_device(path, server.name, 16)) as (backend, _):
+        with pytest.raises(DeviceError, match="one program at a time"):
+            DeviceSet([server.name])
+        run_ours(backend, prompt_tokens(4), 1)
+
+
+def test_a_host_budget_too_small_names_the_need(tiny_models: TinyModels, server: DeviceServer) -> None:
+    settings = replace(on_device(tiny_models("qwen3moe"), server.name, 16), ram_budget_bytes=1 << 20)
+    with pytest.raises(BudgetError, match="it needs at least"), loaded(settings):
+        pass
