@@ -32,6 +32,7 @@ class Side(Protocol):
     budget_bytes: int | None
     is_repacked: bool
     notes: tuple[str, ...]
+    placement: dict[str, object]
 
     def evaluate(self, tokens: list[int], position: int, is_prefill: bool) -> Logits: ...
 
@@ -86,6 +87,7 @@ def measure(task: BenchTask) -> ChildReport:
         is_repacked=side.is_repacked,
         passes=passes,
         notes=side.notes,
+        placement=side.placement,
     )
 
 

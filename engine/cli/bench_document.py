@@ -24,6 +24,7 @@ def bench_document(session: BenchSession) -> dict[str, object]:
         "repeat": arguments.repeat,
         "seed": arguments.seed,
         "settings": _settings_document(session),
+        "placement": headline.ours[0].placement,
         "cold_note": session.cold_note,
         "rows": [row for run in runs for row in bench_report.our_rows(run, drive)],
         "stock": [

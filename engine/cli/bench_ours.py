@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -48,6 +49,11 @@ class BenchSide:
         # a model without experts is left to llama.cpp, which repacks it
         self.is_repacked = any(each.is_repacked for each in info.slot_classes) or not info.slot_classes
         self.notes = info.notes
+        self.placement: dict[str, object] = {
+            "slot_classes": [asdict(each) for each in info.slot_classes],
+            "locked_bytes": info.locked_bytes,
+            "devices": [asdict(each) for each in info.devices],
+        }
 
     def evaluate(self, tokens: list[int], position: int, is_prefill: bool) -> NDArray[np.float32]:
         self._backend.evaluate(tokens, position, is_prefill, self._token)

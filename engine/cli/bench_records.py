@@ -112,7 +112,10 @@ class StatePass:
 
 @dataclass(frozen=True, slots=True)
 class ChildReport:
-    """What one child measured; `group_peak_bytes` is added by the parent."""
+    """What one child measured; `group_peak_bytes` is added by the parent.
+
+    `placement`: slots, locked bytes and devices of our side as JSON values, named as in events.ModelInfo.
+    """
 
     side: str
     unit_tokens: int
@@ -124,6 +127,7 @@ class ChildReport:
     passes: tuple[StatePass, ...]
     notes: tuple[str, ...] = ()
     group_peak_bytes: int | None = None
+    placement: dict[str, Any] = field(default_factory=dict)
 
     def of(self, state: str) -> StatePass:
         """The pass of one state."""

@@ -22,6 +22,7 @@ class BenchSide:
     notes: tuple[str, ...] = ()
 
     def __init__(self, task: BenchTask) -> None:
+        self.placement: dict[str, object] = {}
         self.unit_tokens = task.unit_tokens or task.prompt_tokens
         settings = ContextSettings(task.context_tokens, self.unit_tokens, task.threads)
         self.is_repacked = task.repack == Repack.ON

@@ -79,7 +79,10 @@ def test_cold_bench_reads_each_missing_expert_about_once(tiny_models: TinyModels
     assert 1 <= cold["read_amplification"] <= 6 * 4096 / 18432 + 0.01
     assert (warm["disk_share"], warm["bytes_read"], warm["disk_wait_ns"]) == (0, 0, 0)
     assert warm["load_seconds"] is None
-    assert document["limit_ratio"] >= 1
+    assert document["limit_ratio"] > 0
+    (slots,) = document["placement"]["slot_classes"]
+    assert (slots["n_expert"], slots["slots"], slots["hot_per_layer"]) == (16, 4 * 16, 5)
+    assert document["placement"]["devices"] == []
     assert document["drive_bytes_per_second"] > 0
 
 

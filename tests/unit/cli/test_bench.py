@@ -251,6 +251,7 @@ class CountingSide:
 
     unit_tokens, expert_bytes, budget_bytes, is_repacked = 1, 0, None, False
     notes: tuple[str, ...] = ()
+    placement: dict[str, object] = {}  # noqa: RUF012 - never changed
 
     def __init__(self) -> None:
         self.cached: list[int] = [99]
