@@ -78,7 +78,7 @@ def _budget_words(evidence: Evidence) -> str:
     if model is None or not model.ram_budget_bytes or not model.slot_classes:
         return ""
     now, enough = format_size(model.ram_budget_bytes), format_size(budget_for_all_bytes(model))
-    return f": raise the RAM budget of {now} ({enough} would hold every expert)"
+    return f": raise the RAM budget of {now} in Budget ({enough} would hold every expert)"
 
 
 def _link_advice(evidence: Evidence) -> str:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import re
 
 from engine.config import format_size
 
 UNKNOWN = "n/a"
+_BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:%|s|ms|tok/s|[KMGT]iB|[kMGT]?B(?:/s)?)(?!\w))")
 _DECIMAL = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
@@ -58,3 +60,8 @@ def milliseconds_text(nanoseconds: int) -> str:
 def seconds_text(nanoseconds: int) -> str:
     """Seconds, with a tenth only where it says something: 5 s, 2.1 s."""
     return f"{nanoseconds / 1e9:.1f}".removesuffix(".0") + " s"
+
+
+def unbroken(words: str) -> str:
+    """With spaces that don't break between a figure and its unit."""
+    return _BEFORE_UNIT.sub("\N{NO-BREAK SPACE}", words)

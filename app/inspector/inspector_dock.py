@@ -21,6 +21,7 @@ from app.inspector.expert_view import ExpertView
 from app.inspector.fidelity_meter import FidelityMeter
 from app.inspector.layers_view import LayersView
 from app.inspector.memory_figures import context_words
+from app.inspector.narrow_tabs import make_narrow
 from app.inspector.numbers_view import NumbersView
 from app.inspector.rate_probe import MeasuredRates, RateProbe
 from app.inspector.replay_bar import ReplayBar
@@ -63,6 +64,7 @@ class InspectorDock(QDockWidget):
         self._pause.setToolTip("Keep the picture as it is; the engine goes on.")
         self._tabs = QTabWidget()
         self._tabs.setAccessibleName("Views of the inspector")
+        make_narrow(self._tabs)
         self.probe = RateProbe(parent=self)
         self._timer = QTimer(self)
         self._timer.setInterval(REFRESH_MS)

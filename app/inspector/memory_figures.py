@@ -66,8 +66,8 @@ def context_words(model: ModelInfo, filled_tokens: int) -> str:
     """Size and growth of the KV cache in a line."""
     each = kv_bytes_per_token(model)
     return (
-        f"KV cache: {part_text(filled_tokens * each, model.kv_bytes)} filled ({count_text(filled_tokens)} of "
-        f"{count_text(model.context_tokens)} tokens), {format_size(each)} more per token."
+        f"KV cache: {part_text(filled_tokens * each, model.kv_bytes)} ({count_text(filled_tokens)} of "
+        f"{count_text(model.context_tokens)} tokens), {format_size(each)} per token."
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,6 +14,7 @@ from app.inspector.slot_figures import TierFigures
 from app.window_totals import WindowTotals, hit_share
 from engine.config import format_size
 from engine.events import Counters
+from engine.placement.tier import Tier
 
 
 def hits_words(counters: Counters | None, window: WindowTotals | None) -> str:
@@ -38,6 +41,15 @@ def moves_words(counts: NDArray[np.int64], counters: Counters | None) -> str:
         "came and went between two of them is left out. "
         f"Exact, since the load: {count_text(read)} read for answers, {count_text(evicted)} evicted."
     )
+
+
+def lent_words(rows: Sequence[TierFigures]) -> str:
+    """Why the window can hold more than its own slots; empty if it doesn't."""
+    window = next((row for row in rows if row.tier is Tier.HOST_WINDOW), None)
+    if window is None or window.slots is None or window.experts <= window.slots:
+        return ""
+    lent = window.experts - window.slots
+    return f" {count_text(lent)} experts of the window are in slots that other layers’ pools lent it."
 
 
 def tier_texts(row: TierFigures, window: WindowTotals | None) -> tuple[str, str, str, str, str]:

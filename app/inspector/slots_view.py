@@ -16,7 +16,7 @@ from app.inspector.move_bars import MoveBars
 from app.inspector.notice_page import NoticePage
 from app.inspector.plot_theme import plot_colours, swatches_html
 from app.inspector.slot_figures import layer_figures, tier_figures, tiers_of
-from app.inspector.slot_words import hits_words, moves_words, tier_texts
+from app.inspector.slot_words import hits_words, lent_words, moves_words, tier_texts
 from app.inspector.warm_up_panel import WarmUpPanel
 from app.inspector.wrapped_label import wrapped_label
 from app.telemetry_store import TelemetryStore
@@ -82,8 +82,9 @@ class SlotsView(NoticePage):
             self._apply_theme()
         sample, window = store.experts.sample, store.rates.window(WINDOW_SECONDS)
         self._bars.draw(layer_figures(store.model, sample))
-        self._table.show_rows([tier_texts(row, window) for row in tier_figures(store.model, sample)])
-        self._hits.setText(hits_words(store.counters, window))
+        tiers = tier_figures(store.model, sample)
+        self._table.show_rows([tier_texts(row, window) for row in tiers])
+        self._hits.setText(hits_words(store.counters, window) + lent_words(tiers))
         moved = store.experts.moves.counts()
         self._move_bars.draw(moved, sample.moe_layers)
         self._moves.setText(moves_words(moved, store.counters))

@@ -55,7 +55,7 @@ class TimePlots(PlotFrame):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         self._layout = pg.GraphicsLayoutWidget()
-        super().__init__(self._layout, 30, parent)
+        super().__init__(self._layout, 24, parent)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAccessibleName("Speed, disk and link rates, waits and bytes per token over time")
         self._layout.setFocusPolicy(Qt.FocusPolicy.NoFocus)

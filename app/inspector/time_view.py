@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QPushButton, QVBox
 
 from app.ceiling import NOT_MEASURED, Ceiling
 from app.inspector.evidence import WINDOW_SECONDS
+from app.inspector.figures import unbroken
 from app.inspector.plot_theme import plot_colours, swatches_html
 from app.inspector.time_axis import TimeAxis
 from app.inspector.time_plots import TimePicture, TimePlots, rate_colours
@@ -22,13 +23,15 @@ SPAN_CHOICES = {"Last 60 s": 60, "Last 5 min": 300, "Last 30 min": 1800}
 _PAN_SHARE = 0.2
 _ZOOM_STEP = 1.25
 _LEGEND = {
-    "prefill_tokens_per_second": "prefill",
-    "decode_tokens_per_second": "decode",
-    "bytes_per_second": "read from disk, and per token (right: load)",
-    "link_bytes_per_second": "copied to devices (right: load)",
-    "compute_share": "computing",
-    "disk_wait_share": "stood still for the disk",
-    "transfer_wait_share": "stood still for the link",
+    "Speed": {"prefill_tokens_per_second": "prefill", "decode_tokens_per_second": "decode"},
+    "Disk": {"bytes_per_second": "read (right: load)"},
+    "Link": {"link_bytes_per_second": "copied (right: load)"},
+    "Time": {
+        "compute_share": "computing",
+        "disk_wait_share": "waiting for disk",
+        "transfer_wait_share": "waiting for the link",
+    },
+    "Token": {"bytes_per_token": "read per token"},
 }
 _LINK_RATES = ("link_bytes_per_second", "transfer_wait_share")
 _KEYS = (
@@ -46,6 +49,7 @@ class TimeView(QWidget):
         self._window: WindowTotals | None = None
         self._drive: Ceiling = NOT_MEASURED
         self._link: Ceiling | None = None
+        self._shown_words = ""
         self._axis = TimeAxis(SPAN_CHOICES["Last 60 s"])
         self._span = QComboBox()
         self._follow = QPushButton("Following")
@@ -98,7 +102,7 @@ class TimeView(QWidget):
     @property
     def figures_text(self) -> str:
         """The words below the plots."""
-        return self._figures.text()
+        return self._shown_words
 
     def draw(self, store: TelemetryStore) -> None:
         """Take the newest samples; the picture moves only while it follows."""
@@ -114,10 +118,12 @@ class TimeView(QWidget):
             return
         axis, ceilings = self._axis, (self._drive, self._link)
         if axis.selection is None:
-            self._figures.setText(figures_words(self._window, *ceilings))
+            words = figures_words(self._window, *ceilings)
         else:
             chosen = self._series.mostly_between(axis.selection.start_ns, axis.selection.end_ns)
-            self._figures.setText(selection_words(chosen.totals(), *ceilings))
+            words = selection_words(chosen.totals(), *ceilings)
+        self._shown_words = words
+        self._figures.setText(unbroken(words))
         self._plots.draw(TimePicture(self._series, axis.shown, axis.newest_ns, axis.selection, *ceilings))
         self._show_legend()
         self._follow.setChecked(axis.is_following)
@@ -186,7 +192,11 @@ class TimeView(QWidget):
     def _show_legend(self) -> None:
         """Only of what there is to see; written anew only when that changes, or the colours."""
         colours = rate_colours(plot_colours(self.palette()))
-        names = [name for name in _LEGEND if self._plots.has_link or name not in _LINK_RATES]
-        words = swatches_html([(colours[name], _LEGEND[name]) for name in names])
+        lanes = []
+        for lane, entries in _LEGEND.items():
+            names = [name for name in entries if self._plots.has_link or name not in _LINK_RATES]
+            if names:
+                lanes.append(f"{lane}: {swatches_html([(colours[name], entries[name]) for name in names])}")
+        words = "&nbsp;&nbsp; ".join(lanes)
         if words != self._legend.text():
             self._legend.setText(words)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from app.inspector.evidence import Verdict
+from app.inspector.figures import unbroken
 
 
 class VerdictBar(QWidget):
@@ -12,6 +13,7 @@ class VerdictBar(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._found = Verdict("", "")
         self._sentence, self._rule, self._context = QLabel(), QLabel(), QLabel()
         for label, name in (
             (self._sentence, "What the engine waits for"),
@@ -44,12 +46,12 @@ class VerdictBar(QWidget):
 
     @property
     def sentence(self) -> str:
-        return self._sentence.text()
+        return self._found.sentence
 
     @property
     def rule(self) -> str:
         """The rule, if it shows; otherwise empty."""
-        return "" if self._rule.isHidden() else self._rule.text()
+        return "" if self._rule.isHidden() else self._found.rule
 
     def show_rule(self, is_shown: bool) -> None:
         """As a click on “Why?” does."""
@@ -66,6 +68,7 @@ class VerdictBar(QWidget):
         self._context.setVisible(bool(words))
 
     def show_verdict(self, found: Verdict) -> None:
-        self._sentence.setText(found.sentence)
+        self._found = found
+        self._sentence.setText(unbroken(found.sentence))
         self._sentence.setAccessibleDescription(found.rule)
-        self._rule.setText(found.rule)
+        self._rule.setText(unbroken(found.rule))

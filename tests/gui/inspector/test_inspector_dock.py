@@ -141,10 +141,10 @@ def test_the_verdict_comes_from_the_counters(qtbot: QtBot, scene: Scene) -> None
     scene.dock.refresh()
     assert scene.dock.verdict_text == (
         "Waiting for disk 50 % of the last 2 s (500 MB/s read); more slots would help: "
-        "raise the RAM budget of 954 MiB (967 MiB would hold every expert)."
+        "raise the RAM budget of 954 MiB in Budget (967 MiB would hold every expert)."
     )
     assert scene.dock.verdict_bar.context == (
-        "KV cache: 0 B of 9.54 MiB filled (0 of 4,096 tokens), 2.38 KiB more per token."
+        "KV cache: 0 B of 9.54 MiB (0 of 4,096 tokens), 2.38 KiB per token."
     )
     assert scene.dock.verdict_bar.rule == ""
     scene.dock.verdict_bar.show_rule(True)

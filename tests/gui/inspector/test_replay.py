@@ -48,7 +48,7 @@ def test_the_verdict_while_prefilling(dock: InspectorDock) -> None:
     # 4 half seconds of prefill since 0.5 s, in each 300 of 500 ms waited and 100 MB read
     assert dock.verdict_text == (
         "Waiting for disk 60 % of the last 2 s (200 MB/s read); more slots would help: "
-        "raise the RAM budget of 954 MiB (967 MiB would hold every expert)."
+        "raise the RAM budget of 954 MiB in Budget (967 MiB would hold every expert)."
     )
     dock.replay_bar.go_to(14.5)
     assert dock.verdict_text.startswith("Idle:")

@@ -11,6 +11,7 @@ from app.inspector.figures import (
     rate_text,
     seconds_text,
     speed_text,
+    unbroken,
 )
 
 
@@ -43,3 +44,9 @@ def test_times_and_speeds() -> None:
     assert seconds_text(5_000_000_000) == "5 s"
     assert speed_text(61.8) == "61.8 tok/s"
     assert speed_text(None) == "n/a"
+
+
+def test_a_unit_never_stands_alone_on_a_line() -> None:
+    assert unbroken("71 % of the last 5 s (1.9 GB/s, 12 KiB) 3 slots") == (
+        "71\u00a0% of the last 5\u00a0s (1.9\u00a0GB/s, 12\u00a0KiB) 3 slots"
+    )

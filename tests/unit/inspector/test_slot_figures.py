@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from app.inspector.slot_figures import layer_figures, resident_share, tier_figures, tiers_of
+from app.inspector.slot_words import lent_words
 from engine.events import SlotClassInfo
 from engine.placement.tier import Tier
 from tests.support.telemetry_events import experts_event, model_info
@@ -44,6 +45,13 @@ def test_tiers_quickest_first() -> None:
     # 2 x 2 and 2 of the pool, one of which is hot
     assert [row.slots for row in rows] == [1, 5, 4, None]
     assert [row.slots_bytes for row in rows] == [100, 4 * 10 + 100, 10 + 300, None]
+
+
+def test_a_window_in_lent_slots_is_explained() -> None:
+    tiers = [[1, 1, 1, 0], [1, 1, 0, 2], [3, 1, 1, 2]]  # 7 experts, 4 slots of the window's own
+    rows = tier_figures(MODEL, experts_event(0, [[0] * 4] * 3, tiers=tiers))
+    assert lent_words(rows) == " 3 experts of the window are in slots that other layers’ pools lent it."
+    assert lent_words(tier_figures(MODEL, SAMPLE)) == ""
 
 
 def test_a_hot_zone_on_a_device() -> None:

@@ -46,7 +46,8 @@ def test_waiting_names_share_span_and_rate() -> None:
         ({}, {"drive": Ceiling(4.0e9, True)}, MORE_SLOTS),
         # 10^9 planned with 10 slots of 1,004,096 bytes; 24 would hold every expert
         ({}, {"model": model_info()},
-         "more slots would help: raise the RAM budget of 954 MiB (967 MiB would hold every expert)."),
+         "more slots would help: raise the RAM budget of 954 MiB in Budget "
+         "(967 MiB would hold every expert)."),
         ({}, {"resident_share": 1.0}, "every expert is in memory now, so this should end."),
         ({"expert_misses": 0}, {}, "no expert was read, so more slots would not help."),
         ({"expert_misses": 0, "expert_streamed": 5}, {}, MORE_SLOTS),
