@@ -63,5 +63,5 @@ def seconds_text(nanoseconds: int) -> str:
 
 
 def unbroken(words: str) -> str:
-    """With spaces that don't break between a figure and its unit."""
-    return _BEFORE_UNIT.sub("\N{NO-BREAK SPACE}", words)
+    """With figures and their units that stay on one line, though they may wrap at spaces and slashes."""
+    return _BEFORE_UNIT.sub("\N{NO-BREAK SPACE}", words).replace("/s", "\N{WORD JOINER}/\N{WORD JOINER}s")

@@ -13,7 +13,7 @@ from app.inspector.figure_table import FigureTable
 from app.inspector.figures import seconds_text
 from app.inspector.notice_page import NoticePage
 from app.inspector.plot_theme import plot_colours, swatches_html
-from app.inspector.wrapped_label import wrapped_label
+from app.inspector.wrapped_label import FigureLabel, wrapped_label
 from app.layer_costs import RECENT_NS, LayerCosts
 from app.telemetry_store import TelemetryStore
 
@@ -30,7 +30,7 @@ class LayersView(NoticePage):
         self._phase, self._time = QComboBox(), QComboBox()
         self._bars = CostBars()
         self._legend = wrapped_label("Legend of the layers’ costs")
-        self._words = wrapped_label("The costliest layer")
+        self._words = FigureLabel("The costliest layer")
         self._table = FigureTable("Costliest layers", _HEADING)
         choices = QFormLayout()
         for box, name, words, entries in (
@@ -52,7 +52,7 @@ class LayersView(NoticePage):
     @property
     def words(self) -> str:
         """The sentence about the costliest layer."""
-        return self._words.text()
+        return self._words.words
 
     @property
     def rows(self) -> tuple[tuple[str, ...], ...]:
@@ -74,7 +74,7 @@ class LayersView(NoticePage):
         totals = self._costs.totals(Phase(self._phase.currentData()), self._time.currentData())
         layers = self._costs.layers
         self._bars.draw(totals, layers)
-        self._words.setText(cost_words(totals, layers))
+        self._words.say(cost_words(totals, layers))
         self._table.show_rows(cost_rows(totals, layers))
 
     def changeEvent(self, event: QEvent) -> None:

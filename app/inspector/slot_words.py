@@ -49,7 +49,7 @@ def lent_words(rows: Sequence[TierFigures]) -> str:
     if window is None or window.slots is None or window.experts <= window.slots:
         return ""
     lent = window.experts - window.slots
-    return f" {count_text(lent)} experts of the window are in slots that other layers’ pools lent it."
+    return f" Slots that other layers’ pools lent to the window: {count_text(lent)}."
 
 
 def tier_texts(row: TierFigures, window: WindowTotals | None) -> tuple[str, str, str, str, str]:

@@ -18,7 +18,7 @@ from app.inspector.plot_theme import plot_colours, swatches_html
 from app.inspector.slot_figures import layer_figures, tier_figures, tiers_of
 from app.inspector.slot_words import hits_words, lent_words, moves_words, tier_texts
 from app.inspector.warm_up_panel import WarmUpPanel
-from app.inspector.wrapped_label import wrapped_label
+from app.inspector.wrapped_label import FigureLabel, wrapped_label
 from app.telemetry_store import TelemetryStore
 from engine.events import ModelInfo
 from engine.placement.tier import Tier
@@ -35,9 +35,9 @@ class SlotsView(NoticePage):
         self._bars, self._move_bars = LayerBars(), MoveBars()
         self._legend = wrapped_label("Legend of the slots")
         self._moves_legend = wrapped_label("Legend of the moves")
-        self._moves = wrapped_label("Moves of experts")
+        self._moves = FigureLabel("Moves of experts")
         self._table = FigureTable("Slots per tier", _PLACES)
-        self._hits = wrapped_label("Hit rate and evictions")
+        self._hits = FigureLabel("Hit rate and evictions")
         self._memory = FigureTable("Memory budget", ("Memory", "Planned", "In use"))
         self.warm_up, self.is_live = WarmUpPanel(), True
         layout = QVBoxLayout(self.content)
@@ -62,11 +62,11 @@ class SlotsView(NoticePage):
 
     @property
     def hits_text(self) -> str:
-        return self._hits.text()
+        return self._hits.words
 
     @property
     def moves_text(self) -> str:
-        return self._moves.text()
+        return self._moves.words
 
     @property
     def legend_text(self) -> str:
@@ -84,10 +84,10 @@ class SlotsView(NoticePage):
         self._bars.draw(layer_figures(store.model, sample))
         tiers = tier_figures(store.model, sample)
         self._table.show_rows([tier_texts(row, window) for row in tiers])
-        self._hits.setText(hits_words(store.counters, window) + lent_words(tiers))
+        self._hits.say(hits_words(store.counters, window) + lent_words(tiers))
         moved = store.experts.moves.counts()
         self._move_bars.draw(moved, sample.moe_layers)
-        self._moves.setText(moves_words(moved, store.counters))
+        self._moves.say(moves_words(moved, store.counters))
         self._memory.show_rows(memory_lines(store.model, sample, store.context_used_tokens))
         self.warm_up.draw(store, self.is_live)
 

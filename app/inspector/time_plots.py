@@ -55,7 +55,7 @@ class TimePlots(PlotFrame):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         self._layout = pg.GraphicsLayoutWidget()
-        super().__init__(self._layout, 24, parent)
+        super().__init__(self._layout, 27, parent)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAccessibleName("Speed, disk and link rates, waits and bytes per token over time")
         self._layout.setFocusPolicy(Qt.FocusPolicy.NoFocus)
@@ -83,6 +83,7 @@ class TimePlots(PlotFrame):
         if is_shown == self._has_link:
             return
         self._has_link, plot = is_shown, self.lanes[_LINK].plot
+        self.lanes[_TIME].curves["transfer_wait_share"].setVisible(is_shown)
         if is_shown:
             self._layout.addItem(plot, row=_LINK, col=0)
         else:

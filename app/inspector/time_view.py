@@ -9,12 +9,12 @@ from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QPushButton, QVBox
 
 from app.ceiling import NOT_MEASURED, Ceiling
 from app.inspector.evidence import WINDOW_SECONDS
-from app.inspector.figures import unbroken
 from app.inspector.plot_theme import plot_colours, swatches_html
 from app.inspector.time_axis import TimeAxis
 from app.inspector.time_plots import TimePicture, TimePlots, rate_colours
 from app.inspector.time_range import range_between
 from app.inspector.time_words import figures_words, selection_words
+from app.inspector.wrapped_label import FigureLabel
 from app.rate_series import RateSeries
 from app.telemetry_store import TelemetryStore
 from app.window_totals import WindowTotals
@@ -24,8 +24,8 @@ _PAN_SHARE = 0.2
 _ZOOM_STEP = 1.25
 _LEGEND = {
     "Speed": {"prefill_tokens_per_second": "prefill", "decode_tokens_per_second": "decode"},
-    "Disk": {"bytes_per_second": "read (right: load)"},
-    "Link": {"link_bytes_per_second": "copied (right: load)"},
+    "Disk": {"bytes_per_second": "read"},
+    "Link": {"link_bytes_per_second": "copied"},
     "Time": {
         "compute_share": "computing",
         "disk_wait_share": "waiting for disk",
@@ -49,12 +49,12 @@ class TimeView(QWidget):
         self._window: WindowTotals | None = None
         self._drive: Ceiling = NOT_MEASURED
         self._link: Ceiling | None = None
-        self._shown_words = ""
         self._axis = TimeAxis(SPAN_CHOICES["Last 60 s"])
         self._span = QComboBox()
         self._follow = QPushButton("Following")
         self._plots = TimePlots()
-        self._legend, self._figures, self._keys = QLabel(), QLabel(), QLabel(_KEYS)
+        self._figures = FigureLabel("Figures of the last seconds, or of the selection")
+        self._legend, self._keys = QLabel(), QLabel(_KEYS)
         self._build_controls()
         self._build_layout()
         self._connect()
@@ -68,8 +68,7 @@ class TimeView(QWidget):
         self._follow.setCheckable(True)
         self._follow.setChecked(True)
         self._follow.setToolTip("Keep the newest sample in sight.")
-        self._figures.setAccessibleName("Figures of the last seconds, or of the selection")
-        for label in (self._legend, self._figures, self._keys):
+        for label in (self._legend, self._keys):
             label.setWordWrap(True)
 
     def _build_layout(self) -> None:
@@ -102,7 +101,7 @@ class TimeView(QWidget):
     @property
     def figures_text(self) -> str:
         """The words below the plots."""
-        return self._shown_words
+        return self._figures.words
 
     def draw(self, store: TelemetryStore) -> None:
         """Take the newest samples; the picture moves only while it follows."""
@@ -122,8 +121,7 @@ class TimeView(QWidget):
         else:
             chosen = self._series.mostly_between(axis.selection.start_ns, axis.selection.end_ns)
             words = selection_words(chosen.totals(), *ceilings)
-        self._shown_words = words
-        self._figures.setText(unbroken(words))
+        self._figures.say(words)
         self._plots.draw(TimePicture(self._series, axis.shown, axis.newest_ns, axis.selection, *ceilings))
         self._show_legend()
         self._follow.setChecked(axis.is_following)
@@ -189,6 +187,14 @@ class TimeView(QWidget):
         if event.type() == QEvent.Type.PaletteChange:
             self._show_legend()
 
+    def _scale_words(self, lane: str) -> str:
+        """What stands at the right of a lane."""
+        ceiling = {"Disk": self._drive, "Link": self._link}.get(lane)
+        if ceiling is None or not ceiling.bytes_per_second:
+            return ""
+        words = "load" if ceiling.is_measured else "the most seen so far"
+        return f" (right: {words})".replace(" ", "&nbsp;")
+
     def _show_legend(self) -> None:
         """Only of what there is to see; written anew only when that changes, or the colours."""
         colours = rate_colours(plot_colours(self.palette()))
@@ -196,7 +202,8 @@ class TimeView(QWidget):
         for lane, entries in _LEGEND.items():
             names = [name for name in entries if self._plots.has_link or name not in _LINK_RATES]
             if names:
-                lanes.append(f"{lane}: {swatches_html([(colours[name], entries[name]) for name in names])}")
+                swatches = swatches_html([(colours[name], entries[name]) for name in names])
+                lanes.append(f"{lane}:&nbsp;{swatches}{self._scale_words(lane)}")
         words = "&nbsp;&nbsp; ".join(lanes)
         if words != self._legend.text():
             self._legend.setText(words)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from app.inspector.evidence import Verdict
-from app.inspector.figures import unbroken
+from app.inspector.wrapped_label import FigureLabel
 
 
 class VerdictBar(QWidget):
@@ -13,15 +13,11 @@ class VerdictBar(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._found = Verdict("", "")
-        self._sentence, self._rule, self._context = QLabel(), QLabel(), QLabel()
-        for label, name in (
-            (self._sentence, "What the engine waits for"),
-            (self._rule, "Rule of the verdict"),
-            (self._context, "Size and growth of the KV cache"),
-        ):
-            label.setWordWrap(True)
-            label.setAccessibleName(name)
+        self._sentence, self._rule = (
+            FigureLabel("What the engine waits for"),
+            FigureLabel("Rule of the verdict"),
+        )
+        self._context = FigureLabel("Size and growth of the KV cache")
         self._rule.setVisible(False)
         self._why = QPushButton("Why?")
         self._why.setCheckable(True)
@@ -46,12 +42,12 @@ class VerdictBar(QWidget):
 
     @property
     def sentence(self) -> str:
-        return self._found.sentence
+        return self._sentence.words
 
     @property
     def rule(self) -> str:
         """The rule, if it shows; otherwise empty."""
-        return "" if self._rule.isHidden() else self._found.rule
+        return "" if self._rule.isHidden() else self._rule.words
 
     def show_rule(self, is_shown: bool) -> None:
         """As a click on “Why?” does."""
@@ -60,15 +56,14 @@ class VerdictBar(QWidget):
     @property
     def context(self) -> str:
         """The line about the KV cache."""
-        return self._context.text()
+        return self._context.words
 
     def show_context(self, words: str) -> None:
         """A line below the sentence; none if empty."""
-        self._context.setText(words)
+        self._context.say(words)
         self._context.setVisible(bool(words))
 
     def show_verdict(self, found: Verdict) -> None:
-        self._found = found
-        self._sentence.setText(unbroken(found.sentence))
+        self._sentence.say(found.sentence)
         self._sentence.setAccessibleDescription(found.rule)
-        self._rule.setText(unbroken(found.rule))
+        self._rule.say(found.rule)

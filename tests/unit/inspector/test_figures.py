@@ -48,5 +48,5 @@ def test_times_and_speeds() -> None:
 
 def test_a_unit_never_stands_alone_on_a_line() -> None:
     assert unbroken("71 % of the last 5 s (1.9 GB/s, 12 KiB) 3 slots") == (
-        "71\u00a0% of the last 5\u00a0s (1.9\u00a0GB/s, 12\u00a0KiB) 3 slots"
+        "71\u00a0% of the last 5\u00a0s (1.9\u00a0GB\u2060/\u2060s, 12\u00a0KiB) 3 slots"
     )

@@ -50,7 +50,7 @@ def test_tiers_quickest_first() -> None:
 def test_a_window_in_lent_slots_is_explained() -> None:
     tiers = [[1, 1, 1, 0], [1, 1, 0, 2], [3, 1, 1, 2]]  # 7 experts, 4 slots of the window's own
     rows = tier_figures(MODEL, experts_event(0, [[0] * 4] * 3, tiers=tiers))
-    assert lent_words(rows) == " 3 experts of the window are in slots that other layers’ pools lent it."
+    assert lent_words(rows) == " Slots that other layers’ pools lent to the window: 3."
     assert lent_words(tier_figures(MODEL, SAMPLE)) == ""
 
 
