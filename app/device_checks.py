@@ -4,10 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QCheckBox, QLabel, QVBoxLayout, QWidget
+from PySide6.QtCore import QEvent, Qt, Signal
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QCheckBox, QLabel, QSizePolicy, QVBoxLayout, QWidget
 
 _NONE = "This machine’s processor and RAM only."
+
+
+class _DeviceBox(QCheckBox):
+    """Shortens a long address in its middle, so that it doesn't widen what it stands in."""
+
+    def __init__(self, device: str) -> None:
+        super().__init__(device)
+        self._device = device
+        self.setAccessibleName(device)
+        self.setToolTip(device)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._shorten()
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.FontChange:
+            self._shorten()
+
+    def _shorten(self) -> None:
+        sign = self.sizeHint().width() - self.fontMetrics().horizontalAdvance(self.text())
+        room = self.width() - sign
+        shown = self.fontMetrics().elidedText(self._device, Qt.TextElideMode.ElideMiddle, room)
+        self.setText(shown.replace("&", "&&"))
 
 
 class DeviceChecks(QWidget):
@@ -48,7 +75,7 @@ class DeviceChecks(QWidget):
         self._none.setVisible(not wanted)
 
     def _new_box(self, device: str) -> QCheckBox:
-        box = QCheckBox(device.replace("&", "&&"))
+        box = _DeviceBox(device)
         box.toggled.connect(self.changed)
         self._layout.addWidget(box)
         return box

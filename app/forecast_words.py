@@ -29,6 +29,8 @@ def forecast_line(forecast: Forecast) -> str:
     """Slots, what stays on disk, expected hits."""
     if not forecast.n_expert:
         return "This model has no experts: all of it is loaded."
+    if not forecast.disk_bytes:
+        return f"Expected: all experts fit into memory ({format_size(forecast.slots_bytes)})."
     words = [
         f"Expected: {pool_words(forecast)} slots per layer and {forecast.lent_slots:,} to lend",
         f"{format_size(forecast.slots_bytes)} of experts in RAM",

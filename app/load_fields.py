@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 
-from PySide6.QtCore import Signal
-from PySide6.QtGui import QWheelEvent
+from PySide6.QtCore import QEvent, Signal
+from PySide6.QtGui import QResizeEvent, QWheelEvent
 from PySide6.QtWidgets import QComboBox, QGridLayout, QWidget
 
 from app.device_checks import DeviceChecks
@@ -17,6 +17,7 @@ from app.text_field import TextField
 from engine.config import LoadSettings
 
 _LEAST_CHARACTERS = 9
+_LEAST_TITLES = 2.75  # widths of the longest title that a title, an editor and “?” need side by side
 
 
 class LoadFields(QWidget):
@@ -41,7 +42,9 @@ class LoadFields(QWidget):
         for place, name in enumerate(names):
             # one row more, for what `add_below` puts there
             self.rows[name] = LoadRow(CHOICES[name], self._editor(name), self._grid, place * (ROWS_EACH + 1))
+        self._grid.setRowStretch(len(names) * (ROWS_EACH + 1), 1)
         self._names = list(names)
+        self._is_narrow = False
         self._write(base, base.devices)
 
     def _editor(self, name: str) -> QWidget:
@@ -56,9 +59,34 @@ class LoadFields(QWidget):
         self.texts[name].textEdited.connect(self._edited)
         return self.texts[name]
 
+    def focus_chain(self) -> list[QWidget]:
+        """What Tab goes through, from top to bottom; device boxes come and go, so ask again after those."""
+        chain: list[QWidget] = []
+        for name, row in self.rows.items():
+            editors = self.devices.boxes.values() if name == DEVICES else [row.editor]
+            chain += [*editors, row.why_button]
+        return chain
+
     def add_below(self, name: str, widget: QWidget) -> None:
         """Put a widget under a line, over the whole width."""
         self._grid.addWidget(widget, self._names.index(name) * (ROWS_EACH + 1) + ROWS_EACH, 0, 1, 3)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._arrange()
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.FontChange:
+            self._arrange()
+
+    def _arrange(self) -> None:
+        titles = [row.title.sizeHint().width() for row in self.rows.values()]
+        is_narrow = self.width() < max(titles, default=0) * _LEAST_TITLES
+        if is_narrow != self._is_narrow:
+            self._is_narrow = is_narrow
+            for row in self.rows.values():
+                row.arrange(is_narrow)
 
     # --- values -------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QGridLayout, QLabel, QToolButton, QWidget
 from app.load_explanations import Choice
 
 _TITLE, _EDITOR, _WHY = range(3)
-ROWS_EACH = 4
+ROWS_EACH = 5
 
 
 class LoadRow:
@@ -28,14 +28,32 @@ class LoadRow:
             label.setAccessibleName(f"{choice.title}: {name}")
         editor.setAccessibleName(choice.title)
         editor.setToolTip(choice.effect)
-        grid.addWidget(self._title, first_row, _TITLE, Qt.AlignmentFlag.AlignVCenter)
-        grid.addWidget(editor, first_row, _EDITOR)
-        grid.addWidget(self._ask, first_row, _WHY, Qt.AlignmentFlag.AlignTop)
-        grid.addWidget(self._fault, first_row + 1, _EDITOR, 1, 2)
-        grid.addWidget(self._state, first_row + 2, _EDITOR, 1, 2)
-        grid.addWidget(self._why, first_row + 3, _TITLE, 1, 3)
+        self._grid, self._first_row = grid, first_row
+        self.arrange(is_narrow=False)
         self.show_state("")
         self.show_fault("")
+
+    def arrange(self, is_narrow: bool) -> None:
+        """The editor beside its title, or below it where there is no room for both."""
+        row = self._first_row
+        places = (
+            (self._title, row, _TITLE, 2 if is_narrow else 1),
+            (self._editor, row + is_narrow, _TITLE if is_narrow else _EDITOR, 3 if is_narrow else 1),
+            (self._ask, row, _WHY, 1),
+            (self._fault, row + 2, _TITLE if is_narrow else _EDITOR, 3 if is_narrow else 2),
+            (self._state, row + 3, _TITLE if is_narrow else _EDITOR, 3 if is_narrow else 2),
+            (self._why, row + 4, _TITLE, 3),
+        )
+        for widget, at_row, column, span in places:
+            self._grid.addWidget(widget, at_row, column, 1, span)
+
+    @property
+    def title(self) -> QLabel:
+        return self._title
+
+    @property
+    def editor(self) -> QWidget:
+        return self._editor
 
     @property
     def state(self) -> str:

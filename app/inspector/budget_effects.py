@@ -70,12 +70,12 @@ def _repack_state(asked: LoadSettings, model: ModelInfo) -> str:
 def _device_state(asked: LoadSettings, model: ModelInfo) -> str:
     if not model.devices:
         return "now the processor only"
-    return "now " + ", ".join(f"{each.name} ({len(each.layers)} layers)" for each in model.devices)
+    return "now " + ", ".join(f"{_wrapping(each.name)} ({len(each.layers)} layers)" for each in model.devices)
 
 
 def _vram_state(asked: LoadSettings, model: ModelInfo) -> str:
     parts = [
-        f"{each.name} {format_size(each.used_bytes)} of {format_size(each.budget_bytes)}"
+        f"{_wrapping(each.name)} {format_size(each.used_bytes)} of {format_size(each.budget_bytes)}"
         for each in model.devices
     ]
     return "now " + ", ".join(parts) if parts else ""
@@ -149,7 +149,7 @@ def _device_difference(asked: LoadSettings, model: ModelInfo) -> str:
     unused = [each for each in asked.devices if not any(_is_meant(each, device) for device in model.devices)]
     if not unused:
         return ""
-    return f"No weights are on {', '.join(f'“{each}”' for each in unused)}."
+    return f"No weights are on {', '.join(f'“{_wrapping(each)}”' for each in unused)}."
 
 
 _CHECKS: Sequence[State] = (
@@ -165,6 +165,11 @@ _CHECKS: Sequence[State] = (
 def _is_meant(asked: str, device: DeviceInfo) -> bool:
     """A server that lends several devices gives each of them a number: rpc:HOST:PORT#1."""
     return device.name.partition("#")[0] == asked
+
+
+def _wrapping(address: str) -> str:
+    """With places where a line may break, or one long address would widen the whole panel."""
+    return address.replace(":", ":\u200b").replace(".", ".\u200b")
 
 
 def _pools(model: ModelInfo) -> list[int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from itertools import pairwise
 
 from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
@@ -26,7 +27,8 @@ _FIELDS = (
 _ASK_DELAY_MS = 250
 _NOTHING = "Budgets belong to a model. Open one, then its settings are here."
 _RECORDED = "A recording shows how it was; its settings can’t be changed."
-_LOAD, _RELOAD = "Load with these values", "Reload with these values"
+_ON_DEVICES = "What devices will hold is known after the reload: the forecast counts on this machine alone."
+_LOAD, _RELOAD = "Load", "Reload"
 _ABOUT = "Change what you like, see below what it would do, then reload. An empty field is automatic."
 
 
@@ -55,12 +57,13 @@ class BudgetPanel(QWidget):
         self._differences.setAccessibleName("What differs from what you asked for")
         self.fidelity = FidelityMeter()
         self.reload, self.undo = QPushButton(_RELOAD), QPushButton("Undo changes")
-        self._forecast = FigureTable("Forecast", ("Forecast", "Now", "With these values"))
+        self._forecast = FigureTable("Forecast", ("Forecast", "Now", "After a reload"))
         self._card_table = FigureTable("Graphics cards", ("Graphics cards, by the driver", ""))
         self._delay = QTimer(self, singleShot=True, interval=_ASK_DELAY_MS)
         self._delay.timeout.connect(self._ask_forecast)
         self.reload.clicked.connect(self._reload)
         self.undo.clicked.connect(self._undo)
+        self.reload.setToolTip("Load the model anew with the values above; the conversation is kept.")
         self._build_layout()
         self._show_all()
 
@@ -88,6 +91,11 @@ class BudgetPanel(QWidget):
         return self._differences.text()
 
     @property
+    def basis(self) -> str:
+        """What the forecast rests on, and what it can't know."""
+        return self._basis.text()
+
+    @property
     def forecast_rows(self) -> tuple[tuple[str, ...], ...]:
         return self._forecast.rows
 
@@ -106,6 +114,8 @@ class BudgetPanel(QWidget):
         if self.fields is None:
             self.fields = self._new_fields(asked)
         self.fields.show_settings(asked, known_devices)
+        for before, after in pairwise([*self.fields.focus_chain(), self.reload, self.undo]):
+            QWidget.setTabOrder(before, after)
         self._now = self._then = None
         self._is_forecast_due = True
 
@@ -114,7 +124,6 @@ class BudgetPanel(QWidget):
         fields.add_below("routing", self.fidelity)
         fields.changed.connect(self._edited)
         self._layout.insertWidget(1, fields)
-        QWidget.setTabOrder(fields, self.reload)
         return fields
 
     def show_cards(self, sample: GpuSample | None) -> None:
@@ -184,7 +193,8 @@ class BudgetPanel(QWidget):
             now = model_forecast(self._model, now)
         self._forecast.show_rows(forecast_rows(now, then.forecast if then else None))
         basis = then.forecast if then and then.forecast else self._now
-        self._basis.setText(hit_rate_basis(basis) if basis else "")
+        words = [hit_rate_basis(basis) if basis else "", _ON_DEVICES if fields.devices.chosen else ""]
+        self._basis.setText(" ".join(each for each in words if each))
 
     def _may_reload(self, fields: LoadFields, is_changed: bool) -> bool:
         is_wanted = is_changed or self._model is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 from PySide6.QtCore import Qt, QTimer, Signal
@@ -64,7 +65,8 @@ class LoadDialog(QDialog):
             field.valueChanged.connect(self._changed)
         self.more.changed.connect(self._changed)
         # what was chosen before must be seen
-        self._more_button.setChecked(bool(self._unusual()))
+        self._more_button.setChecked(self._unusual())
+        self._fit()
         self._changed()
 
     def _build_layout(self) -> None:
@@ -85,7 +87,7 @@ class LoadDialog(QDialog):
         buttons = dialog_buttons(self, kinds.Open | kinds.Cancel)
         self._load = buttons.button(kinds.Open)
         self._load.setText("Load")
-        layout = QVBoxLayout(self)
+        layout = self._layout = QVBoxLayout(self)
         layout.addWidget(file)
         layout.addLayout(form)
         layout.addWidget(free)
@@ -93,21 +95,27 @@ class LoadDialog(QDialog):
         layout.addWidget(self._more_area, 1)
         for widget in (self._forecast, buttons):
             layout.addWidget(widget)
-        self.setMinimumWidth(self._width())
+        chain = self._ram, self._context, self._more_button, *self.more.focus_chain(), *buttons.buttons()
+        for before, after in pairwise(chain):
+            self.setTabOrder(before, after)
         self._ram.setFocus()
-
-    def _width(self) -> int:
-        room = round(self.screen().availableGeometry().width() * 0.9)
-        return min(self.fontMetrics().averageCharWidth() * _WIDTH_CHARACTERS, room)
 
     def _show_more(self, is_shown: bool) -> None:
         self._more_area.setVisible(is_shown)
         self._more_button.setText(_LESS_WORDS if is_shown else _MORE_WORDS)
-        height = self.sizeHint().height()
-        if is_shown:
-            height += self.fontMetrics().lineSpacing() * _MORE_LINES
-        room = round(self.screen().availableGeometry().height() * 0.9)
-        self.resize(self.width(), min(height, room))
+        self._fit()
+
+    def _fit(self) -> None:
+        """As high as its words need at this width, and whole on the screen."""
+        metrics, screen = self.fontMetrics(), self.screen().availableGeometry()
+        least = min(metrics.averageCharWidth() * _WIDTH_CHARACTERS, round(screen.width() * 0.9))
+        width = max(self.width() if self.isVisible() else 0, least)
+        height = self._layout.totalHeightForWidth(width)
+        if self._more_button.isChecked():
+            height += metrics.lineSpacing() * _MORE_LINES
+        self.resize(width, min(height, round(screen.height() * 0.9)))
+        if self.isVisible() and not screen.contains(self.frameGeometry()):
+            self.move(self.x(), max(screen.top(), screen.bottom() - self.frameGeometry().height()))
 
     def _unusual(self) -> bool:
         automatic = LoadSettings(self._path, devices=self.more.base.devices)
@@ -133,6 +141,8 @@ class LoadDialog(QDialog):
         """Show it, unless the fields say something else by now."""
         if answer.settings == self.settings:
             self._forecast.setText(answer_line(answer))
+            if self._layout.totalHeightForWidth(self.width()) > self.height():
+                self._fit()
 
     def _changed(self) -> None:
         is_sound = self.more.chosen.settings is not None

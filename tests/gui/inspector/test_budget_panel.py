@@ -6,6 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.inspector.budget_panel import BudgetPanel
@@ -176,6 +178,7 @@ def test_routing_and_devices_are_chosen_too(qtbot: QtBot, panel: BudgetPanel) ->
         _ASKED, devices=(_REMOTE,), routing=Routing.RESIDENT, vram_budget_bytes=2 * GIB
     )
     assert set(fields.changed_names) == {"devices", "routing", "vram_budget_bytes"}
+    assert panel.basis.endswith("the forecast counts on this machine alone.")
 
 
 def test_after_a_failed_load_the_values_are_still_there(panel: BudgetPanel, store: TelemetryStore) -> None:
@@ -183,7 +186,7 @@ def test_after_a_failed_load_the_values_are_still_there(panel: BudgetPanel, stor
     store.apply([ModelUnloaded(), state_event(3, EngineState.EMPTY)])
     panel.draw(store)
     assert _fields(panel).texts["unit_tokens"].text() == "32"
-    assert panel.reload.text() == "Load with these values"
+    assert panel.reload.text() == "Load"
     assert panel.reload.isEnabled()
 
 
@@ -227,3 +230,34 @@ def test_graphics_cards_have_rows_only_where_there_are_any(panel: BudgetPanel, s
     panel.show_cards(None)
     panel.draw(store)
     assert panel.card_rows == ()
+
+
+def test_tab_goes_through_the_fields_to_the_buttons(qtbot: QtBot, panel: BudgetPanel) -> None:
+    _type(panel, "unit_tokens", "32")
+    panel.activateWindow()
+    fields = _fields(panel)
+    fields.texts["ram_budget_bytes"].setFocus()
+    reached = []
+    while (focus := QApplication.focusWidget()) is not panel.undo and len(reached) < 40:
+        assert focus is not None
+        reached.append(focus)
+        qtbot.keyClick(focus, Qt.Key.Key_Tab)
+    rows = fields.rows
+    assert reached[:4] == [
+        fields.texts["ram_budget_bytes"], rows["ram_budget_bytes"].why_button,
+        fields.texts["pool_per_layer"], rows["pool_per_layer"].why_button,
+    ]  # fmt: skip
+    assert reached[-3:] == [fields.devices.boxes[_REMOTE], rows["devices"].why_button, panel.reload]
+
+
+def test_a_narrow_panel_puts_fields_below_their_titles(qtbot: QtBot, panel: BudgetPanel) -> None:
+    panel.show_asked(_ASKED, (_REMOTE, "rpc:" + "a" * 200 + ":1"))
+    field, title = _fields(panel).texts["pool_per_layer"], _fields(panel).rows["pool_per_layer"].title
+
+    def is_below() -> bool:
+        return field.y() >= title.geometry().bottom()
+
+    for width, is_narrow in ((900, False), (1, True), (900, False)):
+        panel.resize(width, 900)
+        qtbot.waitUntil(lambda wanted=is_narrow: is_below() is wanted)  # type: ignore[misc] # a default
+    assert panel.minimumSizeHint().width() < 400

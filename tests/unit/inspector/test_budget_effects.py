@@ -101,11 +101,11 @@ def test_devices_that_hold_nothing_are_named() -> None:
     model = replace(_loaded(), devices=(_DEVICE,))
     assert differences(_asked(devices=("rpc:box:50052",)), model) == []
     assert differences(_asked(devices=("rpc:box:50052", "rpc:box:5005")), model) == [
-        "No weights are on “rpc:box:5005”."
+        "No weights are on “rpc:\u200bbox:\u200b5005”."
     ]
     found = states(_asked(), model)
-    assert found["devices"] == "now rpc:box:50052 (2 layers)"
-    assert found["vram_budget_bytes"] == "now rpc:box:50052 3 GiB of 4 GiB"
+    assert found["devices"] == "now rpc:\u200bbox:\u200b50052 (2 layers)"
+    assert found["vram_budget_bytes"] == "now rpc:\u200bbox:\u200b50052 3 GiB of 4 GiB"
 
 
 def test_a_second_device_of_a_server_belongs_to_it() -> None:

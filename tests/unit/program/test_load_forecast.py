@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from app.chosen_backend import SIMULATED_PATH
 from app.forecast_words import answer_line, error_words, forecast_line, forecast_rows, hit_rate_basis
 from app.load_forecast import Forecast, forecast_load, model_forecast
@@ -51,6 +53,9 @@ def test_words() -> None:
         "Expected: 20–33 of 128 slots per layer and 64 to lend, 3 GiB of experts in RAM, 9 GiB on disk only, "
         "hit rate 78 % once warm (by what was used so far)."
     )
+    whole = replace(_FORECAST, disk_bytes=0)
+    assert forecast_line(whole) == "Expected: all experts fit into memory (3 GiB)."
+    assert forecast_line(replace(whole, n_expert=0)) == "This model has no experts: all of it is loaded."
     error = ErrorInfo("BudgetError", "Too small.", "Raise the budget (--ram), or the context (--ctx).")
     assert error_words(error) == "Too small. Raise the budget, or the context."
 
