@@ -132,6 +132,7 @@ class FakeBackend:
                 slots.pool_per_layer,
                 slots.window_slots,
                 (script.zipf_exponent, script.seed),
+                slots.hot_per_layer,
             )
 
     # --- text ---------------------------------------------------------------------------------

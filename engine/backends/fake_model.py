@@ -6,6 +6,7 @@ from engine.backends.fake_script import FakeScript
 from engine.config import LoadSettings, format_size, usable_cores
 from engine.errors import BudgetError
 from engine.events import ModelInfo, SlotClassInfo
+from engine.placement.hot_zone import DEFAULT_HOT
 
 _NOTE = "This model is simulated: its words are fixed and its figures are computed, not measured."
 
@@ -66,6 +67,7 @@ def _slot_classes(
         slot_bytes=script.expert_bytes,
         pool_per_layer=pool,
         window_slots=script.window_slots,
+        hot_per_layer=min(pool, DEFAULT_HOT if settings.hot_per_layer is None else settings.hot_per_layer),
     )
     is_changed = pool != script.pool_per_layer
     notes = (f"The memory budget allows {pool} resident experts per layer.",) if is_changed else ()

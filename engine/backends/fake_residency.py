@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.events import ExpertsSampled
+from engine.placement.hot_zone import choose_hot
 from engine.placement.tier import Tier
 
 Number = TypeVar("Number", np.int64, np.uint8)
@@ -46,7 +47,7 @@ class FakeResidency:
     """Routes by a Zipf law with a favourite order of experts per layer; a pool per layer and a shared window.
 
     A missing expert takes a free place in its layer's pool, or the place of a resident that was used
-    less, or else the oldest place in the window. Owned by the backend's thread.
+    less and isn't hot, or else the oldest place in the window. Owned by the backend's thread.
     """
 
     def __init__(
@@ -56,6 +57,7 @@ class FakeResidency:
         pool_per_layer: int,
         window_slots: int,
         skew: tuple[float, int],
+        hot_per_layer: int = 0,
     ) -> None:
         """`shape` is (layers, experts); `skew` is (Zipf exponent, seed)."""
         exponent, seed = skew
@@ -68,6 +70,7 @@ class FakeResidency:
         self._prefill_uses = np.zeros(shape, np.int64)
         self._decode_uses = np.zeros(shape, np.int64)
         self._tiers = np.zeros(shape, np.uint8)
+        self._hot_per_layer, self._is_hot = hot_per_layer, np.zeros(shape, np.bool_)
         self._last_use = np.zeros(shape, np.int64)
         self._pass = 0
 
@@ -83,12 +86,13 @@ class FakeResidency:
             np.add.at(uses[layer], experts, 1)
             needed = np.unique(experts)
             self._last_use[layer, needed] = self._pass
-            tiers = self._tiers[layer, needed]
+            tiers = self._shown_tiers()[layer, needed]
             asked += np.bincount(tiers, minlength=len(Tier))
             missing = needed[tiers == DISK]
             evictions += sum(self._bring_in(layer, int(expert)) for expert in missing)
             read.append(len(missing))
             missed.append(0 if is_prefill and layer > 0 else len(missing))
+        self._promote()
         return UnitOutcome(tuple(asked.tolist()), tuple(missed), tuple(read), evictions)
 
     def favourites_missing(self) -> list[NDArray[np.intp]]:
@@ -102,6 +106,7 @@ class FakeResidency:
         best = self._favourites()[layer]
         self._window = deque(each for each in self._window if each[0] != layer or each[1] not in best)
         tiers[best] = POOL
+        self._is_hot[layer] &= tiers == POOL
 
     def expected_hit_rate(self) -> float:
         """Share of the popularity that is in memory, 0 to 1."""
@@ -117,9 +122,20 @@ class FakeResidency:
             moe_layers=tuple(range(len(self._tiers))),
             prefill_uses=_frozen(self._prefill_uses),
             decode_uses=_frozen(self._decode_uses),
-            tiers=_frozen(self._tiers),
+            tiers=_frozen(self._shown_tiers()),
             last_use_pass=_frozen(self._last_use),
         )
+
+    def _promote(self) -> None:
+        """At the end of a pass, the most used experts of each pool are the hot ones."""
+        uses = (self._prefill_uses + self._decode_uses).astype(np.float64)
+        self._is_hot = choose_hot(uses, self._tiers == POOL, self._is_hot, self._hot_per_layer)
+
+    def _shown_tiers(self) -> NDArray[np.uint8]:
+        """What is hot is a label on members of the pool."""
+        tiers = self._tiers.copy()
+        tiers[self._is_hot & (tiers == POOL)] = Tier.HOT
+        return tiers
 
     def _picks(self, n_tokens: int) -> NDArray[np.intp]:
         """Expert ids, shape (layers, tokens * top_k): top-k of popularity plus Gumbel noise."""
@@ -134,6 +150,9 @@ class FakeResidency:
         if len(residents) < self._pool_per_layer:
             self._tiers[layer, expert] = POOL
             return 0
+        residents = residents[~self._is_hot[layer, residents]]
+        if not len(residents):
+            return self._bring_into_window(layer, expert)
         uses = self._prefill_uses[layer] + self._decode_uses[layer]
         victim = residents[np.argmin(uses[residents])]
         if uses[victim] < uses[expert]:

@@ -8,10 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.backends.fake_residency import DISK, POOL, WINDOW, FakeResidency
+from engine.placement.tier import Tier
 
 
-def residency(pool: int = 4, window: int = 6, exponent: float = 1.1, seed: int = 3) -> FakeResidency:
-    return FakeResidency((5, 16), 2, pool, window, (exponent, seed))
+def residency(
+    pool: int = 4, window: int = 6, exponent: float = 1.1, seed: int = 3, hot: int = 0
+) -> FakeResidency:
+    return FakeResidency((5, 16), 2, pool, window, (exponent, seed), hot)
 
 
 @settings(max_examples=30, deadline=None)
@@ -75,3 +78,19 @@ def test_samples_are_frozen_copies() -> None:
     simulated.run_unit(4, is_prefill=True)
     assert before.prefill_uses.sum() == 0
     assert not any(a.flags.writeable for a in (before.prefill_uses, before.tiers, before.last_use_pass))
+
+
+def test_hot_experts_are_used_most_and_stay() -> None:
+    simulated = residency(pool=4, hot=2)
+    for _ in range(20):
+        simulated.run_unit(8, is_prefill=True)
+    sample = simulated.sample()
+    hot = sample.tiers == Tier.HOT
+    assert hot.sum(axis=1).tolist() == [2] * 5
+    in_pool = hot | (sample.tiers == POOL)
+    assert in_pool.sum(axis=1).tolist() == [4] * 5
+    uses = sample.prefill_uses
+    assert (np.where(hot, uses, uses.max()).min(axis=1) * 1.25 >= (uses * (in_pool & ~hot)).max(axis=1)).all()
+    outcome = simulated.run_unit(8, is_prefill=True)
+    assert outcome.requests_by_tier[Tier.HOT] > 0
+    assert (simulated.sample().tiers[hot] != DISK).all()
