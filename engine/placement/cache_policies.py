@@ -12,6 +12,7 @@ from typing import Protocol
 
 import numpy as np
 
+from engine.placement.placement_plan import SlotClassSpec, hot_per_layer
 from engine.placement.promotion import PromotionClock
 from engine.placement.routing_trace import RoutingTrace, TraceStep
 from engine.placement.slot_table import SlotTable
@@ -128,10 +129,17 @@ class FixedPool:
 
 
 class Ours:
-    """What the engine does with exact routing: SlotTable, which evicts what is likely needed last."""
+    """What the engine does with exact routing: SlotTable, which evicts what is likely needed last.
 
-    def __init__(self, trace: RoutingTrace, slots: int, hot_per_layer: int = 0) -> None:
-        self._table = SlotTable(trace.n_row, trace.n_expert, slots, trace.top_k, hot_per_row=hot_per_layer)
+    Never the hot experts, chosen at the end of passes.
+    """
+
+    def __init__(self, trace: RoutingTrace, slots: int, hot: int | None = None) -> None:
+        """`hot`: experts of each layer in the hot zone, None: as many as the engine would choose."""
+        need = max((len(step.experts) for step in trace.steps), default=1)
+        spec = SlotClassSpec(tuple(range(trace.n_row)), trace.n_expert, slot_bytes=1)
+        hot = hot_per_layer(spec, slots, need, hot)
+        self._table = SlotTable(trace.n_row, trace.n_expert, slots, trace.top_k, hot_per_row=hot)
         self._promotions = PromotionClock()
         self._last: TraceStep | None = None
 

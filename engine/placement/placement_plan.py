@@ -110,9 +110,16 @@ def _plan_exact(request: PlacementRequest, spec: SlotClassSpec, slots: int, unit
     if slots >= spec.all_slots:
         return ClassPlan(spec, slots, pool, min(pool, _asked_hot(request)))
     need = worst_case_experts(spec.n_expert, request.top_k, unit_tokens)
+    return ClassPlan(spec, slots, pool, min(pool, hot_per_layer(spec, slots, need, request.hot_per_layer)))
+
+
+def hot_per_layer(spec: SlotClassSpec, slots: int, need: int, asked: int | None = None) -> int:
+    """Hot experts of each layer with exact routing, where one unit may need `need` experts of a layer.
+
+    As `asked` (None: what costs no hits), but never so many that a layer might not get its slots.
+    """
     automatic = min(DEFAULT_HOT, slots // len(spec.layers) // _SLOTS_PER_HOT)
-    asked = automatic if request.hot_per_layer is None else request.hot_per_layer
-    return ClassPlan(spec, slots, pool, min(asked, pool, pool_per_layer(spec, slots, need)))
+    return min(automatic if asked is None else asked, pool_per_layer(spec, slots, need))
 
 
 def _asked_hot(request: PlacementRequest) -> int:

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.errors import TraceFileError, UsageError
+from engine.placement.cache_policies import Ours
 from engine.placement.cache_simulator import POLICIES, simulate
 from engine.placement.routing_trace import RoutingRecorder, RoutingTrace, TraceStep, load_trace
 
@@ -58,6 +59,15 @@ def test_experts_of_a_step_never_push_each_other_out() -> None:
     for policy in POLICIES:
         # 0 1 miss; 1 stays, 2 replaces 0; 2 stays, 0 replaces 1
         assert simulate(trace, policy, 2).misses == 4
+
+
+def test_hot_experts_never_take_slots_that_a_step_needs() -> None:
+    trace = trace_of(*[[(0, 1, 2)], [(3, 4, 5)], [(0, 1, 6)]] * 9)
+    run = Ours(trace, slots=4, hot=9)  # one of four can be hot, since three are needed at once
+    misses = [run.step(step) for step in trace.steps]
+    assert misses[0] == 3
+    # whoever is hot is in one of the steps, and there it hits: without it, 4 slots for 7 experts can't
+    assert all(sum(misses[i : i + 3]) <= 8 for i in range(9, 27, 3))
 
 
 def test_layers_have_experts_of_their_own() -> None:
