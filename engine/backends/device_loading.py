@@ -9,7 +9,7 @@ from dataclasses import replace
 from engine.backends.heat_keeper import HeatKeeper
 from engine.backends.load_budget import LoadBudget
 from engine.config import LoadSettings
-from engine.events import DeviceInfo
+from engine.events import DeviceInfo, ModelInfo, SlotClassInfo
 from engine.gguf.expert_layout import ExpertLayout, LayerExperts
 from engine.gguf.facts import ModelFacts
 from engine.native.device_share import DeviceShare
@@ -107,24 +107,30 @@ class DeviceLoading:
             self._memory.callback(self._links[index].close)
         return self._links[index]
 
-    def describe(self) -> tuple[DeviceInfo, ...]:
-        """The devices for ModelInfo; bytes are planned sizes."""
-        infos = []
-        for index, device in enumerate(self.devices.devices):
-            layers = sorted(
-                layer for each in self.plan.classes if each.device == index for layer in each.spec.layers
-            )
-            infos.append(
-                DeviceInfo(
-                    device.name,
-                    device.description,
-                    device.memory().total_bytes,
-                    self.plan.budget_bytes[index],
-                    self.plan.used_bytes[index],
-                    tuple(layers),
-                )
-            )
-        return tuple(infos)
+    def describe(self, info: ModelInfo) -> ModelInfo:
+        """What a load with these devices tells the user; bytes are planned sizes."""
+        classes = tuple(self._describe_class(each) for each in info.slot_classes)
+        devices = tuple(
+            self._describe_device(index, device) for index, device in enumerate(self.devices.devices)
+        )
+        return replace(info, slot_classes=classes, devices=devices)
+
+    def _describe_class(self, info: SlotClassInfo) -> SlotClassInfo:
+        plans = [each for each in self.plan.classes if set(each.spec.layers) <= set(info.layers)]
+        if not plans:
+            return info
+        hot = max(each.hot_per_layer for each in plans)
+        return replace(info, hot_per_layer=hot, device_slots=sum(each.slots for each in plans))
+
+    def _describe_device(self, index: int, device: Device) -> DeviceInfo:
+        return DeviceInfo(
+            device.name,
+            device.description,
+            device.memory().total_bytes,
+            self.plan.budget_bytes[index],
+            self.plan.used_bytes[index],
+            tuple(sorted(n for each in self.plan.classes if each.device == index for n in each.spec.layers)),
+        )
 
 
 def device_specs(classes: list[list[LayerExperts]]) -> tuple[SlotClassSpec, ...]:

@@ -131,6 +131,8 @@ class Loaded:
             self.pipeline.filling.warm_up(cancel.check, on_expert)
             while self.pipeline.promotion.run():
                 cancel.check()
+            while self.pipeline.device_promotion.run(cancel.check):
+                cancel.check()
         return WarmUpResult(
             experts_loaded=loaded[0],
             bytes_read=self._warm_up_bytes() - bytes_before,

@@ -134,8 +134,8 @@ class _Loader:
             locked_bytes=lock.locked_bytes,
             used_bytes=budget.program_bytes + claimed_bytes() - claimed_before,
             drive_bytes_per_second=dense_read_rate(dense_bytes, busy_ns),
-            devices=devices.describe(),
         )
+        info = devices.describe(info)
         result = LoadResult(info, load_ns, time.perf_counter_ns() - self._started_ns - load_ns)
         loaded = Loaded(
             result,

@@ -16,6 +16,7 @@ from engine.errors import EngineError
 from engine.native import tensor
 from engine.native.devices import DeviceSet
 from engine.native.tensor import OP, WORDS
+from engine.offload.device_promotion import DevicePromotion
 from engine.offload.expert_loads import ExpertLoads
 from engine.offload.graph_probe import GraphProbe
 from engine.offload.hot_promotion import HotPromotion
@@ -61,6 +62,7 @@ class ExpertPipeline:
         self._pace = StreamPace()
         self.filling = PoolFilling([], self._loads, None)
         self.promotion = HotPromotion([], self._statistics, None)
+        self.device_promotion = DevicePromotion([], self._loads, self._statistics, None)
 
     def attach(
         self,
@@ -73,6 +75,7 @@ class ExpertPipeline:
         self._layers, self._statistics, self._on_fault = layers, statistics, on_fault
         self.resident, self.filling = resident, PoolFilling(layers, self._loads, resident)
         self.promotion = HotPromotion(layers, statistics, resident)
+        self.device_promotion = DevicePromotion(layers, self._loads, statistics, resident)
         self._by_node = {routing_node(layer.experts.layer): layer for layer in layers}
         self._classes = list({id(layer.slot_class): layer.slot_class for layer in layers}.values())
 
@@ -108,6 +111,10 @@ class ExpertPipeline:
         self.filling.note_election(is_due)
         if is_due and self.error is None:
             self.promotion.run()
+            try:
+                self.device_promotion.run(self._check)
+            except BaseException as error:  # noqa: BLE001 - raised by the backend, as the pass's other faults
+                self.error = error
 
     # --- the eval callback (engine thread, inside the graph) ------------------------------------
 

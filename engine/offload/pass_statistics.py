@@ -77,6 +77,12 @@ class PassStatistics:
         self.transfer_busy_ns += transfer.busy_ns
         self.bytes_by_link[link] += transfer.n_bytes
 
+    def promoted(self, layer_index: int, link: str, transfer: Transfer) -> None:
+        """Between passes an expert of a layer was copied to the hot zone of that device."""
+        self.times.transfer_wait_ns[self._phase, layer_index] += transfer.wait_ns
+        self.transfer_busy_ns += transfer.busy_ns
+        self.bytes_by_link[link] += transfer.n_bytes
+
     def token_picked(self, layer_index: int, ids: bytes, started_ns: int) -> None:
         """The experts (int32) that a decoded token picked and that were there: kept for `fold`."""
         if ids:

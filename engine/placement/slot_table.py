@@ -144,6 +144,12 @@ class SlotTable:
 
     # --- between passes ---------------------------------------------------------------------
 
+    def pool(self, row: int) -> NDArray[np.bool_]:
+        """Which experts of the row `set_pool` named and still have their slot."""
+        slots = self.table[row]
+        is_pool: NDArray[np.bool_] = (slots >= 0) & self._is_pool[slots]
+        return is_pool
+
     def set_pool(self, row: int, experts: Ids) -> None:
         """Exactly these experts of the row keep their slots; all of them have one. Only labels change.
 

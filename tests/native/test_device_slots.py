@@ -108,6 +108,49 @@ def test_resident_routing_is_as_stock_under_the_same_rule(
     assert 0 < counters.gate_mass_used < counters.gate_mass_wanted
 
 
+def test_bytes_over_the_link_are_misses_times_expert_size(
+    tiny_models: TinyModels, server: DeviceServer
+) -> None:
+    with loaded(on_device(tiny_models("qwen3moe"), server.name, 3, 0, 20)) as (backend, info):
+        run_ours(backend, prompt_tokens(N_PROMPT), N_DECODE)
+        counters = backend.counters()
+    misses = counters.expert_requests - counters.requests_by_tier["vram"]
+    assert misses > 64  # more than all experts once: staging was re-used
+    assert counters.requests_by_tier["vram"] > 0
+    assert counters.bytes_by_link == {server.name: misses * info.expert_bytes}
+    assert 0 < counters.transfer_wait_ns <= counters.transfer_busy_ns
+    assert counters.transfer_wait_prefill_ns > 0
+    assert counters.transfer_wait_decode_ns > 0
+
+
+@pytest.mark.parametrize("routing", [Routing.EXACT, Routing.RESIDENT])
+def test_promoted_experts_cross_the_link_no_more(
+    tiny_models: TinyModels, server: DeviceServer, routing: Routing
+) -> None:
+    path = tiny_models("qwen3moe")
+    settings = replace(on_device(path, server.name, 64, 3, 1), routing=routing, pool_per_layer=None)
+    with loaded(settings) as (backend, info):
+        first = run_ours(backend, prompt_tokens(N_PROMPT), 0)
+        promoted = backend.counters()
+        uses = backend.experts()
+        second = run_ours(backend, prompt_tokens(N_PROMPT), 0)
+        after = backend.counters()
+    assert uses is not None
+    assert_identical(first, second)
+    assert [each.hot_per_layer for each in info.slot_classes] == [3]
+    assert [each.device_slots for each in info.slot_classes] == [3 * 4 + 13]
+    in_vram = after.requests_by_tier["vram"] - promoted.requests_by_tier["vram"]
+    misses = after.expert_requests - promoted.expert_requests - in_vram
+    assert in_vram >= 3 * 3  # the last layer computes one token, which needs not want its hot ones
+    # nothing but the misses crossed: no hot expert, and none was promoted anew
+    assert after.bytes_by_link[server.name] - promoted.bytes_by_link[server.name] == (
+        misses * info.expert_bytes
+    )
+    for layer in range(3):
+        hot = np.argsort(-uses.prefill_uses[layer], kind="stable")[:3]
+        assert set(uses.tiers[layer][hot]) == {Tier.VRAM}
+
+
 def test_all_experts_on_the_device_cross_the_link_once(tiny_models: TinyModels, server: DeviceServer) -> None:
     path = tiny_models("qwen3moe")
     with loaded(on_device(path, server.name, 16)) as (backend, info):
