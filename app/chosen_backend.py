@@ -18,7 +18,7 @@ from engine.backends.base import (
     WarmUpResult,
 )
 from engine.config import LoadSettings, SamplingSettings
-from engine.errors import StateError
+from engine.errors import DeviceLostError, StateError
 from engine.events import Counters, ExpertsSampled, LayersSampled
 
 # no file name: a real file is always given with its absolute path
@@ -83,6 +83,9 @@ class ChosenBackend:
 
     def open_sampler(self, settings: SamplingSettings, prompt: Sequence[int]) -> Sampler:
         return self._chosen.open_sampler(settings, prompt)
+
+    def device_fault(self) -> DeviceLostError | None:
+        return self._current.device_fault() if self._current is not None else None
 
     def counters(self) -> Counters:
         return self._chosen.counters()

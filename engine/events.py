@@ -261,7 +261,10 @@ class ModelUnloaded(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestFailed(Event):
-    """A load or a generation ended without a result (a cancelled load too: kind "Cancelled")."""
+    """A request ended without a result (a cancelled load too: kind "Cancelled").
+
+    With `request_id` 0 nobody asked: what was loaded is lost (kind "DeviceLostError") or could not be freed.
+    """
 
     error: ErrorInfo
 

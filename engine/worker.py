@@ -10,7 +10,7 @@ from engine.answer_sink import AnswerSink
 from engine.backends.base import CancelToken, InferenceBackend, LoadReport, LoadResult, WarmUpReport
 from engine.commands import Command, CountTokens, Generate, Load, Mailbox, WarmUp, cancelled_outcome
 from engine.config import LoadSettings
-from engine.errors import Cancelled, EngineError, StateError, TemplateError, error_info
+from engine.errors import Cancelled, DeviceLostError, EngineError, StateError, TemplateError, error_info
 from engine.events import (
     EngineState,
     Event,
@@ -75,7 +75,16 @@ class Worker:
             taken = self._mailbox.take(_EXIT_POLL_SECONDS)
             if taken is not None or self._mailbox.is_closed:
                 return taken
+            self._look_after_devices()
         return None
+
+    def _look_after_devices(self) -> None:
+        """Nobody asks for anything: say so if the model is lost with its device."""
+        fault = self._backend.device_fault() if self._backend is not None and self.model is not None else None
+        if fault is not None:
+            self._emit(RequestFailed(error=fault.info))
+            self._free_model()
+            self._enter(EngineState.EMPTY, 0)
 
     @staticmethod
     def _is_exiting() -> bool:
@@ -100,6 +109,9 @@ class Worker:
                 self._free_model(command.request_id)
         except Cancelled:
             self._emit(cancelled_outcome(command))
+        except DeviceLostError as error:
+            self._emit(RequestFailed(request_id=command.request_id, error=error.info))
+            self._free_model()  # what was on the device is gone
         except Exception as error:  # noqa: BLE001 - the thread outlives every fault; it is reported
             self._emit(RequestFailed(request_id=command.request_id, error=error_info(error)))
         self._enter(EngineState.READY if self.model else EngineState.EMPTY, command.request_id)

@@ -251,6 +251,8 @@ class Models(QObject):
     def _take_failure(self, event: RequestFailed) -> None:
         pending = self._end_load(event.request_id)
         if pending is None:
+            if event.request_id == 0:  # nobody asked: the model that was loaded is lost
+                self.failed.emit(event.error)
             return
         if event.error.kind == Cancelled.__name__:
             self.stopped.emit()
@@ -272,5 +274,7 @@ class Models(QObject):
 
 
 def load_title(error: ErrorInfo) -> str:
-    """Title of the dialog for a failed load."""
+    """Title of the dialog for a load that failed, or a model that was lost."""
+    if error.kind == "DeviceLostError":
+        return "A device is gone"
     return "Not enough memory" if error.kind == "BudgetError" else "The model can’t be loaded"

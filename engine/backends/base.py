@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.config import LoadSettings, SamplingSettings
-from engine.errors import Cancelled
+from engine.errors import Cancelled, DeviceLostError
 from engine.events import Counters, ExpertsSampled, LayersSampled, LoadPhase, ModelInfo
 
 
@@ -153,6 +153,9 @@ class InferenceBackend(Protocol):
 
     def open_sampler(self, settings: SamplingSettings, prompt: Sequence[int]) -> Sampler:
         """A sampler chain; `prompt` seeds the repeat penalty."""
+
+    def device_fault(self) -> DeviceLostError | None:
+        """Why the loaded model can't be used any more: a device it is on is gone. None as long as it can."""
 
     def counters(self) -> Counters:
         """Cumulative counters since load."""

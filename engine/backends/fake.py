@@ -20,7 +20,7 @@ from engine.backends.fake_residency import FakeResidency, UnitOutcome
 from engine.backends.fake_script import FakeScript
 from engine.backends.fake_vocabulary import BEGIN_TOKEN, END_TOKEN, N_VOCAB, FakeVocabulary
 from engine.config import LoadSettings, SamplingSettings
-from engine.errors import ContextFullError, DiskReadError, StateError
+from engine.errors import ContextFullError, DeviceLostError, DiskReadError, StateError
 from engine.events import Counters, ExpertsSampled, LayersSampled, LoadPhase, ModelInfo
 from engine.placement.tier import Tier
 
@@ -220,6 +220,10 @@ class FakeBackend:
     def open_sampler(self, settings: SamplingSettings, prompt: Sequence[int]) -> FakeSampler:
         """A sampler that ignores its settings: the words are fixed."""
         return FakeSampler(self._next_token)
+
+    def device_fault(self) -> DeviceLostError | None:
+        """Simulated devices stay."""
+        return None
 
     def counters(self) -> Counters:
         """Cumulative counters since load."""

@@ -22,7 +22,7 @@ from engine.backends.base import (
 from engine.backends.loaded import Loaded
 from engine.backends.slot_loading import load_model
 from engine.config import LoadSettings, SamplingSettings
-from engine.errors import StateError
+from engine.errors import DeviceLostError, StateError
 from engine.events import Counters, ExpertsSampled, LayersSampled
 from engine.native.sampler import NativeSampler
 from engine.native.vocabulary import Vocabulary
@@ -108,11 +108,14 @@ class LlamaCppBackend:
             pipeline.begin_pass(len(tokens), is_prefill, cancel.check)
         try:
             loaded.context.decode(tokens, position, wants_logits)
+            if loaded.devices.devices:
+                loaded.context.wait()  # a device that is lost meanwhile would give logits of zeros
         finally:
             if pipeline is not None:
                 pipeline.end_pass()
                 if pipeline.error is not None:
                     raise pipeline.error  # the cause; the decode's own status only follows from it
+            loaded.devices.check()
         loaded.statistics.add_time(time.perf_counter_ns() - started_ns)
 
     def logits(self) -> NDArray[np.float32]:
@@ -130,6 +133,9 @@ class LlamaCppBackend:
         """Called after each expert layer is routed, on the engine thread; see the protocol."""
         if self._model.pipeline is not None:
             self._model.pipeline.on_layer = listener
+
+    def device_fault(self) -> DeviceLostError | None:
+        return self._loaded.devices.fault if self._loaded is not None else None
 
     def counters(self) -> Counters:
         return self._model.counters()

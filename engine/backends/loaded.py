@@ -14,6 +14,7 @@ from engine.backends.base import CancelToken, LoadResult, WarmUpReport, WarmUpRe
 from engine.backends.heat_keeper import HeatKeeper
 from engine.events import Counters, ExpertsSampled, LayersSampled
 from engine.native.context import NativeContext
+from engine.native.devices import DeviceSet
 from engine.native.model import NativeModel
 from engine.offload.expert_pipeline import ExpertPipeline
 from engine.offload.pass_statistics import PassStatistics
@@ -31,6 +32,7 @@ class Loaded:
     result: LoadResult
     model: NativeModel
     context: NativeContext
+    devices: DeviceSet
     readers: ReaderPool
     classes: list[SlotClass]
     layers: list[LayerSlots]

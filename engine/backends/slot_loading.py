@@ -17,7 +17,7 @@ from engine.backends.loaded import Loaded
 from engine.backends.model_info import describe
 from engine.backends.slot_classes import class_specs, largest_read_bytes, layer_classes
 from engine.config import LoadSettings, Routing, usable_cores
-from engine.errors import UnsupportedModelError
+from engine.errors import DeviceLostError, UnsupportedModelError
 from engine.events import LoadPhase
 from engine.gguf.expert_layout import ExpertLayout, LayerExperts, expert_layout
 from engine.gguf.facts import ModelFacts, model_facts
@@ -55,7 +55,14 @@ def load_model(
 ) -> Loaded:
     """Load `settings.path`; on any error or cancel nothing stays behind. `idle`: flag between evaluations."""
     with ExitStack() as stack:
-        return _Loader(settings, report, cancel, idle, stack).run()
+        loader = _Loader(settings, report, cancel, idle, stack)
+        try:
+            return loader.run()
+        except Exception as error:
+            fault = loader.device_fault
+            if fault is None or error is fault:
+                raise
+            raise fault from error  # whatever llama.cpp made of it
 
 
 class _Loader:
@@ -71,11 +78,17 @@ class _Loader:
     ) -> None:
         self._settings, self._cancel, self._idle, self._stack = settings, cancel, idle, stack
         self._send = report
+        self._devices: DeviceLoading | None = None
         self._started_ns = time.perf_counter_ns()
         self._enter(LoadPhase.INSPECT)
         self._file: ModelFile = read_model(settings.path)
         self._layout: ExpertLayout = expert_layout(self._file)
         self._facts: ModelFacts = model_facts(self._file, self._layout)
+
+    @property
+    def device_fault(self) -> DeviceLostError | None:
+        """The loss of a device, if that is what went wrong."""
+        return self._devices.devices.fault if self._devices is not None else None
 
     def run(self) -> Loaded:
         claimed_before = claimed_bytes()
@@ -141,6 +154,7 @@ class _Loader:
             result,
             model,
             context,
+            devices.devices,
             readers,
             slot_classes,
             layer_slots,
@@ -213,7 +227,8 @@ class _Loader:
 
     def _check(self) -> None:
         self._cancel.check()
-        self._devices.devices.check()
+        if self._devices is not None:
+            self._devices.devices.check()
 
     def _open_context(
         self, model: NativeModel, budget: LoadBudget, plan: PlacementPlan, pipeline: ExpertPipeline | None
@@ -227,7 +242,15 @@ class _Loader:
         on_node = pipeline.on_node if pipeline else None
         context = NativeContext(model, settings, on_node, self._idle.address)
         self._stack.callback(context.close)
+        self._stop_when_lost(context)
         return context, private_bytes() - before
+
+    def _stop_when_lost(self, context: NativeContext) -> None:
+        """Let what the processor computes stop when a device is lost."""
+        if self._devices is not None:
+            devices = self._devices.devices
+            devices.on_lost(lambda: context.set_abort_flag(c.addressof(_RAISED_FLAG)))
+            self._stack.callback(devices.on_lost, lambda: None)  # before the context is gone
 
     def _open_slots(
         self,

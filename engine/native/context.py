@@ -90,6 +90,10 @@ class NativeContext:
         if status:
             raise NativeError(f"llama.cpp failed to compute (status {status}).", "", log.recent_faults())
 
+    def wait(self) -> None:
+        """Until everything that devices have been asked for is done, logits included."""
+        ll.llama_synchronize(self.handle)
+
     def logits(self) -> NDArray[np.float32]:
         """Copy of the last token's logits, shape (n_vocab,)."""
         pointer = ll.llama_get_logits_ith(self.handle, -1)

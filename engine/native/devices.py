@@ -149,18 +149,17 @@ class DeviceSet:
         relay = RpcRelay(name, match["v6"] or match["host"], int(match["port"]))
         self._relays.append(relay)
         registry = _add_rpc_server(relay.endpoint)
+        self.check()
         for index in range(relay.n_devices):
             label = name if index == 0 else f"{name}#{index}"
             address = ggml_base().ggml_backend_reg_dev_get(registry, index)
             self.devices.append(Device(label, int(address), relay))
-            relay_fault = relay.fault
-            if relay_fault is not None:
-                raise relay_fault
+        self.check()
 
     def on_lost(self, act: Callable[[], None]) -> None:
-        """Call `act` once for each device that is lost, on a thread of the relay's."""
+        """Call `act` once for each device that is lost, on another thread; from now on nobody else."""
         for relay in self._relays:
-            relay.on_lost = act
+            relay.on_lost(act)
 
     @property
     def fault(self) -> DeviceLostError | None:

@@ -28,6 +28,7 @@ _SUBSTITUTES = {
     BUFFER_GET_BASE: SIZE.pack(4096),  # ggml takes 0 for a fault of its own
     SET_TENSOR_HASH: b"\1",  # “the data is known”, so nothing more is sent
     COPY_TENSOR: b"\1",
+    DEVICE_COUNT: struct.pack("<I", 1),
 }
 
 

@@ -30,13 +30,13 @@ _used_ports: set[int] = set()
 
 
 class RpcRelay:
-    """One peer. `fault` may be read anywhere; `on_lost` is called once, on a thread of the relay."""
+    """One peer. `fault` may be read anywhere."""
 
     def __init__(self, name: str, host: str, port: int) -> None:
         """Connect and greet; raises DeviceError with the reason."""
         self.name = name
         self.fault: DeviceLostError | None = None
-        self.on_lost: Callable[[], None] = lambda: None
+        self._on_lost: Callable[[], None] = lambda: None
         self._lock = threading.Lock()
         self._is_closing = False
         self._peer = _connect(name, host, port)
@@ -71,6 +71,11 @@ class RpcRelay:
         self._peer.close()
         self._listener.close()
 
+    def on_lost(self, act: Callable[[], None]) -> None:
+        """Call `act` once when the peer is lost, on a thread of the relay; from now on nobody else."""
+        with self._lock:
+            self._on_lost = act
+
     # --- losing the peer ------------------------------------------------------------------------
 
     def _watch(self) -> None:
@@ -88,7 +93,7 @@ class RpcRelay:
                 f"The device “{self.name}” is gone: {reason}.",
                 "What was written is kept. Load the model again, without that device or once it is back.",
             )
-        self.on_lost()
+            self._on_lost()
 
     # --- the connection from ggml ---------------------------------------------------------------
 

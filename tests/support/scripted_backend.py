@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from engine.backends.base import CancelToken, LoadReport, LoadResult, WarmUpReport, WarmUpResult
 from engine.config import LoadSettings, SamplingSettings
+from engine.errors import DeviceLostError
 from engine.events import Counters, ExpertsSampled, LayersSampled, ModelInfo
 
 SPECIALS = ("<s>", "</s>", "<|im_start|>", "<|im_end|>")
@@ -60,6 +61,7 @@ class ScriptedBackend:
         self.on_evaluate: Callable[[int], None] = lambda number: None
         self.open_samplers = 0
         self.sampler_prompts: list[tuple[int, ...]] = []
+        self.lost: DeviceLostError | None = None
         self.now_ns = 1_000
         self._counters = Counters()
 
@@ -132,6 +134,9 @@ class ScriptedBackend:
         self.open_samplers += 1
         self.sampler_prompts.append(tuple(prompt))
         return ScriptedSampler(self, prompt)
+
+    def device_fault(self) -> DeviceLostError | None:
+        return self.lost
 
     def counters(self) -> Counters:
         return self._counters

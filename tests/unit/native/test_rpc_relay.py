@@ -85,7 +85,7 @@ def test_requests_and_answers_pass_unchanged(size: int) -> None:
 def test_a_lost_peer_is_noticed_while_nobody_talks() -> None:
     with connected() as (peer, relay, _):
         noticed = threading.Event()
-        relay.on_lost = noticed.set
+        relay.on_lost(noticed.set)
         peer.hang_up()
         assert noticed.wait(2)
         assert "“rpc:test” is gone" in str(relay.fault)
@@ -94,7 +94,7 @@ def test_a_lost_peer_is_noticed_while_nobody_talks() -> None:
 def test_after_the_loss_everything_is_answered() -> None:
     with connected() as (peer, relay, client):
         noticed = threading.Event()
-        relay.on_lost = noticed.set
+        relay.on_lost(noticed.set)
         peer.hang_up()
         assert noticed.wait(2)
         client.send(SET, bytes(100_000))
