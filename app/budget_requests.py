@@ -36,6 +36,11 @@ class BudgetRequests(ForecastRequests):
         models.changed.connect(self.show_asked)
         models.asking.connect(self._serve_dialog)
         self.answered.connect(panel.show_forecast)
+        self.devices_found.connect(self._take_devices)
+
+    def _take_devices(self, names: tuple[str, ...]) -> None:
+        self._models.local_devices = names
+        self.show_asked()
 
     def show_asked(self) -> None:
         """Tell the panel what was asked, and which devices there are."""

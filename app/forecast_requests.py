@@ -7,19 +7,25 @@ from dataclasses import replace
 
 from PySide6.QtCore import QObject, Signal
 
+from app.chosen_backend import SIMULATED_PATH
 from app.load_forecast import forecast_load
 from engine.config import LoadSettings
 
 
 class ForecastRequests(QObject):
-    """`answered` carries a ForecastAnswer; GUI thread. The thread starts with the first question."""
+    """`answered` carries a ForecastAnswer; GUI thread. The thread starts with the first question.
+
+    `devices_found` carries the names of this machine's devices, once: native code that tells them comes along
+    with the first forecast of a file.
+    """
 
     answered = Signal(object)
+    devices_found = Signal(object)
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._executor = ThreadPoolExecutor(1, "emberglass-forecast")
-        self._is_closed = False
+        self._is_closed = self._has_looked = False
 
     def ask(self, asked: LoadSettings, loaded: LoadSettings, program_bytes: int | None) -> None:
         """What `loaded` would do, answered under the name of `asked`; see `forecast_load`.
@@ -37,3 +43,8 @@ class ForecastRequests(QObject):
     def _answer(self, asked: LoadSettings, loaded: LoadSettings, program_bytes: int | None) -> None:
         """On the thread; the signal crosses to the window's."""
         self.answered.emit(replace(forecast_load(loaded, program_bytes), settings=asked))
+        if not self._has_looked and loaded.path != SIMULATED_PATH:
+            self._has_looked = True
+            from engine.backends.local_devices import local_devices  # noqa: PLC0415 - loads native code
+
+            self.devices_found.emit(local_devices())

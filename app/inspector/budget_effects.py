@@ -120,9 +120,7 @@ def _hot_difference(asked: LoadSettings, model: ModelInfo) -> str:
     wanted, hot = asked.hot_per_layer, [each.hot_per_layer for each in model.slot_classes]
     if wanted is None or not hot or set(hot) == {wanted}:
         return ""
-    return (
-        f"You asked for {wanted:,} hot experts per layer, there are {_span(hot)}: they are part of the pools."
-    )
+    return f"You asked for {wanted:,} hot experts per layer, there are {_span(hot)}."
 
 
 def _locked_difference(asked: LoadSettings, model: ModelInfo) -> str:

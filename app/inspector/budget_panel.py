@@ -182,7 +182,7 @@ class BudgetPanel(QWidget):
         self._differences.setVisible(bool(words))
         self._show_forecasts(fields)
         self.reload.setText(_LOAD if model is None else _RELOAD)
-        self.reload.setEnabled(self._may_reload(fields, bool(changed)))
+        self.reload.setEnabled(self._may_reload(fields))
         self.undo.setEnabled(bool(changed))
 
     def _show_forecasts(self, fields: LoadFields) -> None:
@@ -196,11 +196,11 @@ class BudgetPanel(QWidget):
         words = [hit_rate_basis(basis) if basis else "", _ON_DEVICES if fields.devices.chosen else ""]
         self._basis.setText(" ".join(each for each in words if each))
 
-    def _may_reload(self, fields: LoadFields, is_changed: bool) -> bool:
-        is_wanted = is_changed or self._model is None
+    def _may_reload(self, fields: LoadFields) -> bool:
+        """Also without a change: a device that was lost may be back."""
         is_refused = self._then is not None and self._then.error is not None
         is_free = self._state is not EngineState.LOADING
-        return is_wanted and is_free and not is_refused and fields.chosen.settings is not None
+        return is_free and not is_refused and fields.chosen.settings is not None
 
     # --- what the user does -------------------------------------------------------------------
 

@@ -19,7 +19,7 @@ _NUMBERS = (
     "vram_budget_bytes", "staging_slots",
 )  # fmt: skip
 _OPTIONS: dict[str, type[StrEnum]] = {"routing": Routing, "repack": Repack}
-_DEVICES = "devices"
+_DEVICES, _REMOTE = "devices", "rpc:"
 _AUTOMATIC = {field.name: field.default for field in fields(LoadSettings)}
 
 
@@ -29,14 +29,16 @@ class LoadMemory:
     def __init__(self, settings: QSettings) -> None:
         self._settings = settings
 
-    def over(self, usual: LoadSettings, known_devices: tuple[str, ...]) -> LoadSettings:
+    def over(self, usual: LoadSettings, remote_devices: tuple[str, ...]) -> LoadSettings:
         """`usual`, which names the file, with what was asked for it last time.
 
-        A chosen device that is not known any more is left out.
+        Another machine that is not set up any more is left out.
         """
         values = _values(self._all().get(str(usual.path)))
         if _DEVICES in values:
-            values[_DEVICES] = tuple(each for each in values[_DEVICES] if each in known_devices)
+            values[_DEVICES] = tuple(
+                each for each in values[_DEVICES] if each in remote_devices or not each.startswith(_REMOTE)
+            )
         try:
             return replace(usual, **values)
         except UsageError:

@@ -70,11 +70,11 @@ class Models(QObject):
         simulated: LoadSettings,
         demo: LoadSettings | None,
         profile_dir: Path | None = None,
-        known_devices: Callable[[], tuple[str, ...]] = tuple,
+        remote_devices: Callable[[], tuple[str, ...]] = tuple,
     ) -> None:
         """`simulated` loads the simulated model, `demo` the demo model if there is one.
 
-        Every load keeps what it learns about the model in `profile_dir`. Files use all `known_devices`, if
+        Every load keeps what it learns about the model in `profile_dir`. Files use all `remote_devices`, if
         nothing else was asked for them; the demo and the simulated model use none.
         """
         super().__init__()
@@ -86,7 +86,8 @@ class Models(QObject):
         self._simulated = simulated
         self._demo = demo
         self._profile_dir = profile_dir
-        self._known_devices = known_devices
+        self._remote_devices = remote_devices
+        self.local_devices: tuple[str, ...] = ()  # this machine's, once somebody has looked
         self._memory = LoadMemory(settings)
         self._pending: dict[int, PendingLoad] = {}
         self._last: LoadSettings | None = None
@@ -111,7 +112,7 @@ class Models(QObject):
 
     def ask_settings(self, path: Path, parent: QWidget) -> None:
         """Ask how to load a file, then load it."""
-        dialog = LoadDialog(self.asked_for(path), self._known_devices(), parent)
+        dialog = LoadDialog(self.asked_for(path), self.known_devices, parent)
         self.asking.emit(dialog)
         dialog.accepted.connect(lambda: self.load(dialog.settings))
         dialog.finished.connect(dialog.deleteLater)
@@ -147,14 +148,14 @@ class Models(QObject):
 
     def asked_for(self, path: Path) -> LoadSettings:
         """As this model was asked for last time."""
-        return self._memory.over(self._usual(path), self._known_devices())
+        return self._memory.over(self._usual(path), self._remote_devices())
 
     def _usual(self, path: Path) -> LoadSettings:
         """For a model that nothing was asked for yet."""
         for own in (self._simulated, self._demo):
             if own is not None and own.path == path:
                 return own
-        return LoadSettings(path, devices=self._known_devices())
+        return LoadSettings(path, devices=self._remote_devices())
 
     def simulate(self) -> None:
         """Load the simulated model."""
@@ -193,7 +194,8 @@ class Models(QObject):
 
     @property
     def known_devices(self) -> tuple[str, ...]:
-        return self._known_devices()
+        """What a load can be given: other machines that were set up, and devices of this one."""
+        return (*self._remote_devices(), *self.local_devices)
 
     @property
     def can_reload(self) -> bool:

@@ -76,8 +76,13 @@ def test_a_load_is_shown_as_it_was_asked_for_and_as_it_is(panel: BudgetPanel) ->
     assert fields.texts["ram_budget_bytes"].text() == ""
     assert fields.rows["pool_per_layer"].state == "now 2 of 8"
     assert fields.rows["ram_budget_bytes"].state == "now 954 MiB"
-    assert not panel.reload.isEnabled()
     assert not panel.undo.isEnabled()
+
+
+def test_a_lost_device_is_a_reason_to_reload_without_a_change(qtbot: QtBot, panel: BudgetPanel) -> None:
+    with qtbot.waitSignal(panel.reload_wanted) as caught:
+        panel.reload.click()
+    assert caught.args == [_ASKED]
 
 
 def test_a_change_needs_a_reload_and_can_be_undone(qtbot: QtBot, panel: BudgetPanel) -> None:
@@ -90,7 +95,7 @@ def test_a_change_needs_a_reload_and_can_be_undone(qtbot: QtBot, panel: BudgetPa
     panel.undo.click()
     assert _fields(panel).texts["pool_per_layer"].text() == "2"
     assert _fields(panel).rows["pool_per_layer"].state == "now 2 of 8"
-    assert not panel.reload.isEnabled()
+    assert not panel.undo.isEnabled()
 
 
 def test_a_bad_value_stays_and_is_named_beside_its_field(panel: BudgetPanel) -> None:

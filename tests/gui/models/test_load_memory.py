@@ -52,10 +52,12 @@ def test_a_model_without_a_choice_follows_the_usual_devices(memory: LoadMemory) 
     assert memory.over(usual, ("rpc:a:1", "rpc:b:2")).devices == ("rpc:a:1", "rpc:b:2")
 
 
-def test_chosen_devices_stay_chosen_while_they_are_known(memory: LoadMemory) -> None:
+def test_chosen_devices_stay_chosen_while_they_are_set_up(memory: LoadMemory) -> None:
     memory.keep(LoadSettings(_PATH, devices=("rpc:a:1",)), ("rpc:a:1", "rpc:b:2"))
     assert memory.over(_USUAL, ("rpc:a:1", "rpc:b:2")).devices == ("rpc:a:1",)
     assert memory.over(_USUAL, ("rpc:b:2",)).devices == ()
+    memory.keep(LoadSettings(_PATH, devices=("CUDA0", "rpc:a:1")), ("rpc:a:1",))
+    assert memory.over(_USUAL, ()).devices == ("CUDA0",)
 
 
 def test_the_last_word_counts(memory: LoadMemory) -> None:

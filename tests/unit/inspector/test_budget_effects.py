@@ -74,7 +74,7 @@ def test_the_hot_zone_and_what_of_it_is_locked() -> None:
     # one hot slot for each of three layers, the rest is staging
     assert states(_asked(staging_slots=4), on_device)["staging_slots"] == "now 2 (you asked for 4)"
     assert differences(_asked(hot_per_layer=2), on_device) == [
-        "You asked for 2 hot experts per layer, there are 1: they are part of the pools."
+        "You asked for 2 hot experts per layer, there are 1."
     ]
 
 
