@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 from gguf import GGML_QUANT_SIZES, GGMLQuantizationType
-from gguf.quants import quantize
+from gguf.quants import IQ4_NL, quantize
 from numpy.typing import NDArray
 
 from engine.errors import UsageError
@@ -89,11 +89,30 @@ def _q6_k_blocks(random: np.random.Generator, count: int, scale: float) -> Bytes
     return np.hstack((quants, scales, _half(scale / _K_SCALE / (4095 / 12) ** 0.5, count)))
 
 
+def _q2_k_blocks(random: np.random.Generator, count: int, scale: float) -> Bytes:
+    """Q2_K: 16 bytes of a 4-bit scale and minimum each, 64 bytes of quants from 0 to 3, d, dmin."""
+    d = scale / _K_SCALE / ((4**2 - 1) / 12) ** 0.5
+    scales = np.full((count, 16), _K_SCALE << 4 | _K_SCALE, np.uint8)
+    quants = random.integers(0, 256, (count, 64), np.uint8)
+    return np.hstack((scales, quants, _half(d, count), _half(d * 1.5, count)))
+
+
+def _iq4_nl_blocks(random: np.random.Generator, count: int, scale: float) -> Bytes:
+    """IQ4_NL: d, then 16 bytes of indices into 16 levels whose mean is not zero, so signs are random."""
+    quants = random.integers(0, 256, (count, 16), np.uint8)
+    levels = IQ4_NL.kvalues
+    d = np.float32(scale / np.mean(np.square(levels, dtype=np.float64)) ** 0.5)
+    signed = np.where(random.integers(0, 2, count), d, -d).astype("<f2")
+    return np.hstack((signed.view(np.uint8).reshape(count, 2), quants))
+
+
 # the gguf package quantises these ...
 _QUANTIZED = ("F32", "F16", "BF16", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "MXFP4")
 # ... and these it can only read, so their bits are drawn
 _RANDOM_BITS: dict[str, Callable[[np.random.Generator, int, float], Bytes]] = {
+    "Q2_K": _q2_k_blocks,
     "Q4_K": _k_blocks(4),
     "Q5_K": _k_blocks(5),
     "Q6_K": _q6_k_blocks,
+    "IQ4_NL": _iq4_nl_blocks,
 }

@@ -65,7 +65,8 @@ def test_vocabulary_spells_every_byte_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "type_name", ["F32", "F16", "BF16", "Q4_0", "Q5_1", "Q8_0", "MXFP4", "Q4_K", "Q5_K", "Q6_K"]
+    "type_name",
+    ["F32", "F16", "BF16", "Q4_0", "Q5_1", "Q8_0", "MXFP4", "Q2_K", "Q4_K", "Q5_K", "Q6_K", "IQ4_NL"],
 )
 def test_blocks_of_every_type_are_centred_with_unit_gain(tmp_path: Path, type_name: str) -> None:
     path = _write(tmp_path, n_layer=1, n_ff=256, expert_type=type_name)
