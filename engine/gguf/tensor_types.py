@@ -17,6 +17,13 @@ _LAYOUTS: dict[int, tuple[str, int, int]] = {
     **{int(kind): (kind.name, *GGML_QUANT_SIZES[kind]) for kind in GGMLQuantizationType},
 }
 
+_NUMBERS = {name: number for number, (name, _, _) in _LAYOUTS.items()}
+
+
+def type_number(name: str) -> int:
+    """ggml's number of a type by the name that `TensorInfo` has."""
+    return _NUMBERS[name]
+
 
 def type_layout(path: Path, tensor: str, type_number: int, shape: tuple[int, ...]) -> tuple[str, int]:
     """(type name, size in bytes) of a tensor; raises ModelFileError for unknown types, impossible shapes."""

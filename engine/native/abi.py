@@ -9,11 +9,13 @@ import llama_cpp
 
 from engine.errors import AbiError
 from engine.native import tensor
-from engine.native.library import GgmlInitParams, ggml, ggml_base, pointer_at
+from engine.native.library import GgmlInitParams, cpu_registry, ggml_base, pointer_at
+from engine.native.repack import RepackedForm, repack_entries, repacked_form
 
 LLAMA_CPP_PYTHON_VERSION = "0.3.36"
 _OBJECT_OVERHEAD = 32  # GGML_OBJECT_SIZE, part of ggml_tensor_overhead()
-_F32, _I32 = 0, 26
+_F32, _I32, _Q4_0 = 0, 26, 2
+_EXTRA_BYTES = range(tensor.EXTRA, tensor.EXTRA + 8)
 
 
 @cache
@@ -29,6 +31,7 @@ def check() -> None:
     _check_tensor_fields()
     _check_buffer_fields()
     _check_registry()
+    _check_repacking()
 
 
 def _mismatch(what: str) -> AbiError:
@@ -101,12 +104,45 @@ def _check_registry() -> None:
         raise _mismatch("the CPU registry does not answer is_numa")
 
 
-def cpu_registry() -> int:
-    """Address of the CPU backend's registry; raises AbiError if there is none."""
-    device = ggml().ggml_backend_dev_by_type(0)
-    if not device:
-        raise _mismatch("it has no CPU device")
-    return int(ggml_base().ggml_backend_dev_backend_reg(device))
+def _check_repacking() -> None:
+    """Where there is repacking: its buffer type and, if it takes Q4_0 here, what it does to a tensor."""
+    entries = repack_entries()
+    if entries is None:
+        return
+    get_name = pointer_at(entries.buffer_type + tensor.BUFFER_TYPE_GET_NAME).value
+    allocate = pointer_at(entries.buffer_type + tensor.BUFFER_TYPE_ALLOC_BUFFER).value
+    if not get_name or not allocate:
+        raise _mismatch("the repack buffer type has no name or no memory")
+    name = c.CFUNCTYPE(c.c_char_p, c.c_void_p)(get_name)(entries.buffer_type)
+    _compare((("repack buffer type", name, b"CPU_REPACK"),))
+    form = repacked_form(_Q4_0, 32, 16)
+    if form is not None:
+        changed = [i for i in range(tensor.TENSOR_SIZE) if form.image[i] != _plain_image()[i]]
+        _compare((("extra", all(i in _EXTRA_BYTES for i in changed), True),))
+        _check_repacked_rows(form)
+
+
+def _plain_image() -> bytes:
+    base = ggml_base()
+    context = base.ggml_init(GgmlInitParams(1 << 12, None, True))
+    try:
+        return c.string_at(base.ggml_new_tensor_3d(context, _Q4_0, 32, 16, 1), tensor.TENSOR_SIZE)
+    finally:
+        base.ggml_free(context)
+
+
+def _check_repacked_rows(form: RepackedForm) -> None:
+    """Rows of 18 bytes (a scale, 16 pairs of numbers) come in groups whose scales stand first."""
+    rows = b"".join(bytes((row, 0x3C)) + bytes(16) for row in range(16))
+    source, target = c.create_string_buffer(rows, len(rows)), c.create_string_buffer(len(rows) + 18)
+    form.fill(c.addressof(target), c.addressof(source))
+    scales = target.raw[: 2 * 4]  # of the first four rows: no group of Q4_0 is smaller
+    _compare(
+        (
+            ("repacked scales", scales, b"\x00\x3c\x01\x3c\x02\x3c\x03\x3c"),
+            ("bytes after the repacked rows", target.raw[len(rows) :], bytes(18)),
+        )
+    )
 
 
 def _compare(facts: tuple[tuple[str, object, object], ...]) -> None:

@@ -13,6 +13,7 @@ from typing import Protocol
 from engine.native import tensor
 from engine.native.library import ggml_base, pointer_at
 from engine.native.memory import PAGE
+from engine.native.repack import RepackEntries
 
 _GET_NAME = c.CFUNCTYPE(c.c_void_p, c.c_void_p)
 _ALLOC_BUFFER = c.CFUNCTYPE(c.c_void_p, c.c_void_p, c.c_size_t)
@@ -37,17 +38,24 @@ class Memory(Protocol):
     """What a buffer is made of: `Reservation` or `HugeBuffer`."""
 
     address: int
+    size_bytes: int
 
     def close(self) -> None: ...
 
 
 class BufferType:
-    """One buffer type; must outlive every model loaded with it. `tensors` maps names to addresses."""
+    """One buffer type; must outlive every model loaded with it. `tensors` maps names to addresses.
 
-    def __init__(self, name: str, allocate: Callable[[int], Memory]) -> None:
+    With `repacking`, its buffers say that they are of llama.cpp's repack type.
+    """
+
+    def __init__(
+        self, name: str, allocate: Callable[[int], Memory], repacking: RepackEntries | None = None
+    ) -> None:
         self.tensors: dict[str, int] = {}
         self.error: BaseException | None = None
         self._allocate = allocate
+        self._repacking = repacking
         self._memory: list[Memory] = []
         self._name = c.create_string_buffer(name.encode())
         # ctypes callbacks die with their Python objects, so they are kept here
@@ -64,6 +72,16 @@ class BufferType:
     @property
     def address(self) -> int:
         return c.addressof(self._struct)
+
+    @property
+    def allocate_address(self) -> int:
+        """The function that allocates its buffers."""
+        return int(self._struct.alloc_buffer)
+
+    @property
+    def size_bytes(self) -> int:
+        """Memory behind all its buffers."""
+        return sum(memory.size_bytes for memory in self._memory)
 
     def close(self) -> None:
         """Free the memory behind all buffers; only after the model is freed."""
@@ -82,6 +100,10 @@ class BufferType:
         buffer = ggml_base().ggml_backend_cpu_buffer_from_ptr(memory.address, size)
         entry = pointer_at(buffer + tensor.BUFFER_INTERFACE_SET_TENSOR)
         entry.value = c.cast(self._set_tensor, c.c_void_p).value
+        if self._repacking is not None:
+            init_tensor = pointer_at(buffer + tensor.BUFFER_INTERFACE_INIT_TENSOR)
+            init_tensor.value = self._repacking.init_tensor
+            pointer_at(buffer + tensor.BUFFER_TYPE).value = self._repacking.buffer_type
         return int(buffer)
 
     def _note_tensor(self, _: int, address: int, *__: object) -> None:

@@ -25,6 +25,7 @@ _BASE = {
     "ggml_backend_buffer_get_type": (c.c_void_p, [c.c_void_p]),
     "ggml_backend_buffer_get_size": (c.c_size_t, [c.c_void_p]),
     "ggml_backend_buffer_free": (None, [c.c_void_p]),
+    "ggml_backend_buft_name": (c.c_char_p, [c.c_void_p]),
     "ggml_backend_dev_backend_reg": (c.c_void_p, [c.c_void_p]),
     "ggml_backend_reg_get_proc_address": (c.c_void_p, [c.c_void_p, c.c_char_p]),
     "ggml_init": (c.c_void_p, [c.c_size_t, c.c_void_p, c.c_bool]),
@@ -102,6 +103,22 @@ def ggml_base() -> c.CDLL:
 def ggml() -> c.CDLL:
     """libggml (the backend registry) with signatures."""
     return _open("ggml", _GGML)  # type: ignore[arg-type] # ctypes types have no common base
+
+
+def cpu_device() -> int:
+    """Address of the CPU device; raises AbiError if there is none."""
+    device = ggml().ggml_backend_dev_by_type(0)
+    if not device:
+        raise AbiError(
+            "This llama.cpp library has no CPU device.",
+            "Reinstall llama-cpp-python==0.3.36 (installer/bootstrap.py setup).",
+        )
+    return int(device)
+
+
+def cpu_registry() -> int:
+    """Address of the CPU backend's registry; raises AbiError if there is none."""
+    return int(ggml_base().ggml_backend_dev_backend_reg(cpu_device()))
 
 
 def pointer_at(address: int) -> c.c_void_p:

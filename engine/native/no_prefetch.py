@@ -7,35 +7,15 @@ the CPU registry's look-up therefore answers "is NUMA: yes". Process-wide, so lo
 from __future__ import annotations
 
 import ctypes as c
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 
-from engine.native import tensor
-from engine.native.abi import cpu_registry
-from engine.native.library import pointer_at
+from engine.native.registry_answers import registry_answers
 
-_LOOK_UP = c.CFUNCTYPE(c.c_void_p, c.c_void_p, c.c_char_p)
 _YES = c.CFUNCTYPE(c.c_bool)(lambda: True)
 
 
-@contextmanager
-def no_prefetch() -> Iterator[None]:
+def no_prefetch() -> AbstractContextManager[None]:
     """Within the block, mapping a model file reads none of it."""
-    entry = pointer_at(cpu_registry() + tensor.REGISTRY_GET_PROC_ADDRESS)
-    saved = entry.value
-    assert saved is not None, "abi.check proves this entry"
-    original = _LOOK_UP(saved)
     yes_address = c.cast(_YES, c.c_void_p).value
-
-    def look_up(registry: int, name: bytes) -> int | None:
-        if name == b"ggml_backend_cpu_is_numa":
-            return yes_address
-        result: int | None = original(registry, name)
-        return result
-
-    wrapped = _LOOK_UP(look_up)
-    entry.value = c.cast(wrapped, c.c_void_p).value
-    try:
-        yield
-    finally:
-        entry.value = saved
+    assert yes_address, "a function has an address"
+    return registry_answers({b"ggml_backend_cpu_is_numa": yes_address})

@@ -15,11 +15,13 @@ from numpy.typing import NDArray
 from engine.native.library import ggml_base
 
 TENSOR_SIZE = 336
-TYPE, BUFFER, NE, NB, OP, SRC, DATA, NAME = 0, 8, 16, 48, 80, 152, 248, 256
+TYPE, BUFFER, NE, NB, OP, SRC, DATA, NAME, EXTRA = 0, 8, 16, 48, 80, 152, 248, 256, 320
 
-BUFFER_INTERFACE_SET_TENSOR = 4 * 8
+BUFFER_INTERFACE_INIT_TENSOR, BUFFER_INTERFACE_SET_TENSOR = 2 * 8, 4 * 8
 BUFFER_TYPE, BUFFER_CONTEXT, BUFFER_SIZE = 88, 96, 104
 BUFFER_TYPE_ALLOC_BUFFER = 8
+
+BUFFER_TYPE_GET_NAME, BUFFER_TYPE_ALLOC_BUFFER = 0, 8
 
 REGISTRY_GET_PROC_ADDRESS = 8 + 3 * 8
 
@@ -33,6 +35,11 @@ _Size4 = c.c_size_t * 4
 def name_of(tensor: int) -> bytes:
     """The tensor's name; called for every graph node, so nothing but one copy."""
     return c.string_at(tensor + NAME)
+
+
+def type_of(tensor: int) -> int:
+    """Number of the tensor's type (ggml_type)."""
+    return c.c_int32.from_address(tensor + TYPE).value
 
 
 def shape_of(tensor: int) -> tuple[int, ...]:
@@ -70,6 +77,11 @@ def arm(node: int, operation: int) -> None:
 def data_of(tensor: int) -> int:
     """Address of the tensor's data, 0 if it has none."""
     return c.c_void_p.from_address(tensor + DATA).value or 0
+
+
+def set_data(tensor: int, data: int) -> None:
+    """Let the tensor's data be at this address."""
+    c.c_void_p.from_address(tensor + DATA).value = data
 
 
 def source_of(tensor: int, index: int) -> int:
@@ -153,7 +165,7 @@ class SlotView:
 
 def point_at_slots(tensor: int, dimension: int, view: SlotView) -> None:
     """Make `dimension` (2 for weights, 1 for biases) of the tensor count slots instead of experts."""
-    c.c_void_p.from_address(tensor + DATA).value = view.data
+    set_data(tensor, view.data)
     if view.buffer:
         c.c_void_p.from_address(tensor + BUFFER).value = view.buffer
     _Int64x4.from_address(tensor + NE)[dimension] = view.slots
@@ -172,3 +184,16 @@ class TensorCopy:
     @property
     def address(self) -> int:
         return c.addressof(self._struct)
+
+
+def set_kernels(tensor: int, buffer: int, extra: int) -> None:
+    """What decides which kernels compute with the tensor: its buffer, and what is in its `extra` field."""
+    c.c_void_p.from_address(tensor + BUFFER).value = buffer
+    c.c_void_p.from_address(tensor + EXTRA).value = extra
+
+
+def keep_rows(tensor: int, rows: int) -> None:
+    """Let a matrix have its first `rows` rows only."""
+    _Int64x4.from_address(tensor + NE)[1] = rows
+    strides = _Size4.from_address(tensor + NB)
+    strides[2] = strides[3] = strides[1] * rows
