@@ -142,6 +142,8 @@ class ModelInfo:
     was measured to give, None if nobody measured it. `used_bytes`: memory of the process after the load,
     beside the planned sizes; None if nobody measured it. `locked_bytes`: of the hot zone, what the system
     promised to keep in RAM. `program_bytes`: memory of the process before the load, a part of the budget.
+    `is_repacked`: weights are rewritten for the processor's fastest kernels wherever it has some, so the sums
+    are those of llama.cpp with its repacking; else those without.
     """
 
     path: str
@@ -173,6 +175,7 @@ class ModelInfo:
     row_table_bytes: int = 0
     devices: tuple[DeviceInfo, ...] = ()
     program_bytes: int | None = None
+    is_repacked: bool = False
 
 
 @dataclass(frozen=True, slots=True)

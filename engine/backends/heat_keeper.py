@@ -12,6 +12,7 @@ from engine.gguf.model_file import ModelFile
 from engine.offload.pass_statistics import PassStatistics
 from engine.offload.slot_layers import LayerSlots
 from engine.placement.heat_profile import Heat, HeatProfile, ProfileFile
+from engine.placement.placement_plan import PlacementPlan
 from engine.placement.resident_pools import ResidentPools
 from engine.placement.use_estimate import KnownUse
 
@@ -112,6 +113,23 @@ class HeatKeeper:
             before = min(int(known.tokens[0]), _MOST_KNOWN_TOKENS)
             picks, tokens = picks + known.chance[0] * before, tokens + before
         return picks / max(tokens, 1), tokens
+
+
+def saved_profile(settings: LoadSettings, model: ModelFile) -> tuple[HeatProfile | None, tuple[str, ...]]:
+    """The profile that earlier sessions left of this model, None without one; and what is wrong with it."""
+    if settings.profile_dir is None:
+        return None, ()
+    try:
+        return ProfileFile(settings.profile_dir, model_fingerprint(model)).load(), ()
+    except ProfileFileError as error:
+        return None, (str(error),)
+
+
+def known_use(profile: HeatProfile | None, plan: PlacementPlan, top_k: int) -> list[KnownUse | None]:
+    """What a profile knows of each class of a plan."""
+    if profile is None:
+        return [None] * len(plan.classes)
+    return [profile.use_of(c.spec.layers, c.spec.n_expert, top_k) for c in plan.classes]
 
 
 def _fits(profile: HeatProfile, width: int) -> bool:

@@ -75,6 +75,10 @@ class LoadBudget:
             largest_unit_tokens=unit_tokens or self.largest_unit_tokens,
         )
 
+    def with_dense(self, extra_bytes: int) -> LoadBudget:
+        """With so much more for dense weights."""
+        return replace(self, dense_bytes=self.dense_bytes + extra_bytes)
+
     def plan(
         self, classes: tuple[SlotClassSpec, ...], settings: LoadSettings, context_bytes: int
     ) -> PlacementPlan:

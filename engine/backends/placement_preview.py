@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from engine.backends.heat_keeper import known_use, saved_profile
 from engine.backends.load_budget import LoadBudget
+from engine.backends.repacking import Repacking, decide_repacking
 from engine.backends.slot_classes import class_specs, largest_read_bytes, layer_classes
 from engine.config import LoadSettings, Routing
-from engine.errors import ProfileFileError
 from engine.gguf.expert_layout import ExpertLayout, expert_layout
 from engine.gguf.facts import ModelFacts, model_facts
-from engine.gguf.fingerprint import model_fingerprint
 from engine.gguf.model_file import ModelFile
 from engine.gguf.reader import read_model
 from engine.placement.forecast import LayerForecast, forecast_layers
-from engine.placement.heat_profile import HeatProfile, ProfileFile
+from engine.placement.heat_profile import HeatProfile
 from engine.placement.placement_plan import PlacementPlan
 from engine.placement.use_estimate import KnownUse
 
@@ -33,11 +33,17 @@ class PlacementPreview:
     budget: LoadBudget
     plan: PlacementPlan
     profile: HeatProfile | None
+    repacking: Repacking
     notes: tuple[str, ...]
 
     @property
     def kv_bytes(self) -> int:
         return self.facts.kv_bytes_per_token * self.budget.context_tokens
+
+    @property
+    def repacked_classes(self) -> list[bool]:
+        """Whether slots of each class hold repacked weights."""
+        return self.repacking.are_repacked(layer_classes(self.layout.layers))
 
     @property
     def disk_bytes(self) -> int:
@@ -69,11 +75,7 @@ class PlacementPreview:
         return any(each is not None for each in self._known())
 
     def _known(self) -> Sequence[KnownUse | None]:
-        if self.profile is None:
-            return [None] * len(self.plan.classes)
-        return [
-            self.profile.use_of(c.spec.layers, c.spec.n_expert, self.facts.top_k) for c in self.plan.classes
-        ]
+        return known_use(self.profile, self.plan, self.facts.top_k)
 
 
 def preview_placement(settings: LoadSettings, program_bytes: int | None = None) -> PlacementPreview:
@@ -87,14 +89,11 @@ def preview_placement(settings: LoadSettings, program_bytes: int | None = None) 
     budget = LoadBudget.measure(settings, layout, facts, largest_read_bytes(layout), program_bytes)
     specs = class_specs(layer_classes(layout.layers))
     plan = budget.plan(specs, settings, budget.context_estimate_bytes)
-    profile, notes = _profile(settings, model)
-    return PlacementPreview(settings, model, layout, facts, budget, plan, profile, notes)
-
-
-def _profile(settings: LoadSettings, model: ModelFile) -> tuple[HeatProfile | None, tuple[str, ...]]:
-    if settings.profile_dir is None:
-        return None, ()
-    try:
-        return ProfileFile(settings.profile_dir, model_fingerprint(model)).load(), ()
-    except ProfileFileError as error:
-        return None, (str(error),)
+    profile, notes = saved_profile(settings, model)
+    repacking = decide_repacking(settings, layout, plan, known_use(profile, plan, facts.top_k))
+    if repacking.extra_dense_bytes:
+        budget = budget.with_dense(repacking.extra_dense_bytes)
+        plan = budget.plan(specs, settings, budget.context_estimate_bytes)
+    return PlacementPreview(
+        settings, model, layout, facts, budget, plan, profile, repacking, notes + repacking.notes
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from engine.gguf.expert_layout import ExpertLayout, LayerExperts
+from engine.native.repack import ROW_GROUP
 from engine.offload.dense_reader import CHUNK_BYTES
 from engine.offload.slot_arena import slot_bytes
 from engine.placement.placement_plan import SlotClassSpec
@@ -28,4 +29,7 @@ def class_specs(classes: Sequence[Sequence[LayerExperts]]) -> tuple[SlotClassSpe
 
 def largest_read_bytes(layout: ExpertLayout) -> int:
     """Largest piece that a reader thread may have to stage."""
-    return max([CHUNK_BYTES, *(t.slice_bytes for layer in layout.layers for t in layer.weights)])
+    matrices = [t for t in layout.dense if len(t.shape) == 2]
+    row_groups = [ROW_GROUP * (t.size_bytes // t.shape[1]) for t in matrices]
+    slices = [t.slice_bytes for layer in layout.layers for t in layer.weights]
+    return max([CHUNK_BYTES, *row_groups, *slices])

@@ -15,6 +15,7 @@ from engine.backends.heat_keeper import HeatKeeper
 from engine.backends.load_budget import LoadBudget
 from engine.backends.loaded import Loaded
 from engine.backends.model_info import describe
+from engine.backends.repacking import Repacking, decide_for_load
 from engine.backends.slot_classes import class_specs, largest_read_bytes, layer_classes
 from engine.config import LoadSettings, Routing, usable_cores
 from engine.errors import DeviceLostError, UnsupportedModelError
@@ -99,10 +100,12 @@ class _Loader:
         budget = devices.make_plan(budget, classes)
         settings = devices.host_settings
         first_plan = budget.plan(class_specs(classes), settings, budget.context_estimate_bytes)
+        repacking = decide_for_load(self._settings, self._file, self._layout, first_plan)
+        budget = budget.with_dense(repacking.extra_dense_bytes)
 
         files = WeightFiles(tuple(shard.path for shard in self._file.shards))
         self._stack.callback(files.close)
-        model = self._map(devices)
+        model = self._map(devices, repacking)
         layers = _used_layers(self._layout, self._facts.architecture, model)
         biases = BiasStore(layers)
         self._stack.callback(biases.close)
@@ -110,7 +113,9 @@ class _Loader:
         self._stack.callback(readers.close)
         self._read_dense(model, biases, readers)
         bytes_by_reason, busy_ns, _ = readers.snapshot()
-        dense_bytes = bytes_by_reason.get(ReadReason.DENSE, 0) if files.is_direct else 0
+        dense_bytes = (
+            bytes_by_reason.get(ReadReason.DENSE, 0) if files.is_direct and not model.repacked.tensors else 0
+        )
         load_ns = time.perf_counter_ns() - self._started_ns
 
         heat = HeatKeeper(self._settings, self._file, layers, self._layout.top_k)
@@ -119,7 +124,7 @@ class _Loader:
         context, context_bytes = self._open_context(model, budget, first_plan, pipeline)
         classes = layer_classes(layers)
         plan = budget.plan(class_specs(classes), settings, context_bytes)
-        slot_classes = self._open_slots(classes, plan, readers, heat)
+        slot_classes = self._open_slots(classes, plan, readers, heat, repacking)
         lock = lock_zones([s for each in slot_classes for s in each.arena.zone_spans(each.table.zone_slots)])
         layer_slots = _layer_slots(slot_classes, classes, biases, rows)
         _point_tensors(model, layer_slots)
@@ -148,7 +153,7 @@ class _Loader:
             used_bytes=budget.program_bytes + claimed_bytes() - claimed_before,
             drive_bytes_per_second=dense_read_rate(dense_bytes, busy_ns),
         )
-        info = devices.describe(info)
+        info = devices.describe(repacking.described(info, classes))
         result = LoadResult(info, load_ns, time.perf_counter_ns() - self._started_ns - load_ns)
         loaded = Loaded(
             result,
@@ -191,11 +196,12 @@ class _Loader:
         self._cancel.check()
         self._send(LoadReport(phase, done_bytes, total_bytes))
 
-    def _map(self, devices: DeviceLoading) -> NativeModel:
+    def _map(self, devices: DeviceLoading, repacking: Repacking) -> NativeModel:
         self._enter(LoadPhase.MAP)
         has_experts = bool(self._layout.layers)
         report = self._is_going_on if has_experts else self._report_dense
-        model = NativeModel(self._file.shards[0].path, report, has_experts, devices.share)
+        path, is_repacking = self._file.shards[0].path, repacking.choice.is_repacked
+        model = NativeModel(path, report, has_experts, is_repacking, devices.share)
         self._stack.callback(model.close)
         return model
 
@@ -214,12 +220,16 @@ class _Loader:
             Destination(by_name[name], native_tensor.data_of(address))
             for name, address in model.dense.tensors.items()
         ]
+        repacked = [
+            Destination(by_name[name], native_tensor.data_of(address), is_repacked=True)
+            for name, address in model.repacked.tensors.items()
+        ]
         remote = [
             Destination(by_name[name], store=partial(native_tensor.store_bytes, address))
             for name, address in model.on_devices.tensors.items()
         ]
         read_dense(
-            [*destinations, *remote, *biases.destinations()],
+            [*destinations, *repacked, *remote, *biases.destinations()],
             readers,
             lambda done, total: self._enter(LoadPhase.DENSE_READ, done, total),
             self._check,
@@ -258,11 +268,12 @@ class _Loader:
         plan: PlacementPlan,
         readers: ReaderPool,
         heat: HeatKeeper,
+        repacking: Repacking,
     ) -> list[SlotClass]:
         slot_classes = []
         self._enter(LoadPhase.SLOTS)
         for layers, class_plan in zip(classes, plan.classes, strict=True):
-            slot_class = _slot_class(layers, class_plan, self._layout.top_k, heat)
+            slot_class = _slot_class(layers, class_plan, self._layout.top_k, heat, repacking)
             self._stack.callback(slot_class.arena.close)
             slot_classes.append(slot_class)
         # closed first: no thread may touch an arena that is gone
@@ -310,11 +321,13 @@ def _used_layers(layout: ExpertLayout, architecture: str, model: NativeModel) ->
     return tuple(used)
 
 
-def _slot_class(layers: list[LayerExperts], plan: ClassPlan, top_k: int, heat: HeatKeeper) -> SlotClass:
+def _slot_class(
+    layers: list[LayerExperts], plan: ClassPlan, top_k: int, heat: HeatKeeper, repacking: Repacking
+) -> SlotClass:
     n_expert = layers[0].n_expert
     return SlotClass(
         plan,
-        SlotArena(layers[0], plan.slots),
+        SlotArena(layers[0], plan.slots, repacking.forms(layers[0])),
         SlotTable(len(layers), n_expert, plan.slots, top_k, heat.known(layers), plan.hot_per_layer),
         {},
     )
@@ -365,6 +378,9 @@ def _point_tensors(model: NativeModel, layers: list[LayerSlots]) -> None:
         for index, weight in enumerate(layer.experts.weights):
             address = model.experts.tensors[weight.tensor.name]
             native_tensor.point_at_slots(address, 2, arena.weight_view(index, weight, slots))
+            form = arena.forms[index]
+            if form is not None:
+                model.hold_repacked(address, form)
         for index, bias in enumerate(layer.experts.biases):
             address = model.experts.tensors[bias.tensor.name]
             native_tensor.point_at_slots(address, 1, arena.bias_view(index, slots))

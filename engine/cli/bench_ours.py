@@ -46,8 +46,7 @@ class BenchSide:
         self._before: tuple[ExpertsSampled | None, int] = (None, 0)
         self.unit_tokens, self.expert_bytes = info.unit_tokens, info.expert_bytes
         self.budget_bytes: int | None = info.ram_budget_bytes
-        # a model without experts is left to llama.cpp, which repacks it
-        self.is_repacked = any(each.is_repacked for each in info.slot_classes) or not info.slot_classes
+        self.is_repacked = info.is_repacked
         self.notes = info.notes
         self.placement: dict[str, object] = {
             "slot_classes": [asdict(each) for each in info.slot_classes],

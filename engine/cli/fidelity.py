@@ -11,7 +11,7 @@ from engine.cli.chat import llama_backend
 from engine.cli.fidelity_runs import FidelityTask, measure_fidelity
 from engine.cli.table import markdown_table
 from engine.cli.terminal import Terminal
-from engine.config import LoadSettings
+from engine.config import LoadSettings, Repack
 from engine.errors import UsageError
 from engine.generation.fidelity import FidelityFigures
 
@@ -55,6 +55,7 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
         ram_budget_bytes=arguments.ram,
         threads=arguments.threads,
         is_prefetch_on=not arguments.no_prefetch,
+        repack=Repack.OFF,  # so that nothing but the routing differs
     )
     task = FidelityTask(
         settings=settings,

@@ -40,6 +40,10 @@ def plan_document(preview: PlacementPreview, forecast: Forecast) -> dict[str, ob
         "is_budget_automatic": preview.settings.ram_budget_bytes is None,
         "context_tokens": budget.context_tokens,
         "unit_tokens": plan.unit_tokens,
+        "repack": {
+            "is_repacked": preview.repacking.choice.is_repacked,
+            "reason": preview.repacking.choice.reason,
+        },
         "tiers": {
             "vram": {"total_bytes": 0},
             "host": {**_host_bytes(preview), "left_over_bytes": _left_over_bytes(preview)},
@@ -50,13 +54,14 @@ def plan_document(preview: PlacementPreview, forecast: Forecast) -> dict[str, ob
                 "layers": list(each.spec.layers),
                 "n_expert": each.spec.n_expert,
                 "slot_bytes": each.spec.slot_bytes,
+                "is_repacked": repacked,
                 "slots": each.slots,
                 "slots_per_layer": each.slots / len(each.spec.layers),
                 "pool_per_layer": each.decode_pool,
                 "hot_per_layer": each.hot_per_layer,
                 "window_slots": each.slots - each.decode_pool * len(each.spec.layers),
             }
-            for each in plan.classes
+            for each, repacked in zip(plan.classes, preview.repacked_classes, strict=True)
         ],
         "forecast": {
             **asdict(forecast),
@@ -100,6 +105,7 @@ def _size_rows(preview: PlacementPreview) -> list[tuple[str, str]]:
         ("model", f"{preview.facts.name} ({format_size(preview.facts.file_bytes)})"),
         ("routing", str(preview.settings.routing)),
         ("prefill unit", f"{preview.plan.unit_tokens} tokens"),
+        ("weights", "repacked" if preview.repacking.choice.is_repacked else "not repacked"),
         ("memory budget", f"{format_size(budget.budget_bytes)} ({asked})"),
         ("  program", format_size(host["program_bytes"])),
         ("  dense weights", format_size(host["dense_bytes"])),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,12 @@ from llama_cpp import llama_cpp as ll
 from engine.errors import Cancelled, NativeError, UnsupportedModelError
 from engine.native import abi, log
 from engine.native.buffer_types import BufferType, Overrides
+from engine.native.dense_repacking import dense_repacking
 from engine.native.device_share import DeviceShare
 from engine.native.device_weights import DeviceWeights
 from engine.native.memory import HugeBuffer, Reservation
 from engine.native.no_prefetch import no_prefetch
+from engine.native.repack import RepackedBuffer, RepackedForm, repack_entries
 
 # what the processor uses before the first layer; llama.cpp keeps it there whatever the devices
 _INPUT_PATTERN = r"^token_embd\.weight$"
@@ -25,18 +28,19 @@ _LOAD_MODE_MMAP, _LOAD_MODE_DIRECT, _LAZY_OFF = 1, 4, 0
 
 def initialise() -> None:
     """Check the ABI and start the backend; idempotent. Raises AbiError."""
+    log.capture()  # first: even the checks make the library talk
     abi.check()
-    log.capture()
     ll.llama_backend_init()
 
 
 class NativeModel:
     """Owns llama_model and the memory of its weights.
 
-    With routed experts nothing of the weights is read by loading: `dense` tensors are allocated (and empty)
-    in memory of ours, `experts` only in reserved address space. A model without experts is left to llama.cpp,
-    which reads and repacks the weights for its fastest kernels; `on_progress` gets the share done (0 to 1)
-    and stops the load by returning False. `share`: which layers' dense weights and KV cache go to devices;
+    With routed experts nothing of the weights is read by loading: `dense` and `repacked` tensors are
+    allocated (and empty) in memory of ours, `experts` only in reserved address space. Which dense tensors are
+    repacked llama.cpp decides, as it always does; without `is_repacking` none is. A model without experts is
+    left to llama.cpp, which reads (and repacks) the weights; `on_progress` gets the share done (0 to 1) and
+    stops the load by returning False. `share`: which layers' dense weights and KV cache go to devices;
     `on_devices` are those weights, allocated there and empty too.
     """
 
@@ -45,11 +49,16 @@ class NativeModel:
         path: Path,
         on_progress: Callable[[float], bool],
         has_experts: bool,
+        is_repacking: bool,
         share: DeviceShare | None = None,
     ) -> None:
         initialise()
+        self._repacking = repack_entries() if is_repacking and has_experts else None
+        self._is_repacking = self._repacking is not None if has_experts else is_repacking
         self.dense = BufferType("Emberglass dense", HugeBuffer)
+        self.repacked = BufferType("Emberglass repacked", HugeBuffer, self._repacking)
         self.experts = BufferType("Emberglass slots", Reservation)
+        self._repacked_slots = RepackedBuffer(self._repacking) if self._repacking else None
         self.on_devices = DeviceWeights()
         self._has_experts, self._share = has_experts, share or DeviceShare()
         self._overrides = Overrides([(EXPERT_PATTERN, self.experts), *self._host_patterns()])
@@ -63,15 +72,16 @@ class NativeModel:
         params = ll.llama_model_default_params()
         params.lazy_mode = _LAZY_OFF
         params.load_mode = _LOAD_MODE_MMAP if self._has_experts else _LOAD_MODE_DIRECT
-        params.use_extra_bufts = not self._has_experts
+        params.use_extra_bufts = self._is_repacking
         if self._has_experts:
             params.tensor_buft_overrides = self._overrides.address
         params.progress_callback = self._progress
         self._kept = self._share.write(params)
-        with no_prefetch(), self.on_devices.capture(self._share.devices if self._has_experts else ()):
+        devices = self._share.devices if self._has_experts else ()
+        with no_prefetch(), self.on_devices.capture(devices), self._dense_choice():
             handle = ll.llama_model_load_from_file(os.fsencode(path), params)
         if not handle:
-            error = self._error or self.dense.error or self.experts.error
+            error = self._error or self.dense.error or self.repacked.error or self.experts.error
             self._free_memory()
             self._share.check()
             raise error or _load_error(path, log.recent_faults())
@@ -86,12 +96,22 @@ class NativeModel:
         return handle
 
     def _host_patterns(self) -> list[tuple[str, BufferType]]:
-        """Which weights are not llama.cpp's to place: everything, or what the processor computes with."""
+        """Which weights are not llama.cpp's to place: everything, or what the processor computes with.
+
+        With repacking it chooses among the types of memory that we give it (see `dense_repacking`).
+        """
+        if self._repacking is not None:
+            return []
         if not self._share.devices:
             return [(".", self.dense)]
         layers = "|".join(str(layer) for layer in range(self._share.first_layer))
         here = [_INPUT_PATTERN, *([rf"^blk\.({layers})\."] if layers else [])]
         return [(pattern, self.dense) for pattern in here]
+
+    def _dense_choice(self) -> AbstractContextManager[None]:
+        if self._repacking is None:
+            return nullcontext()
+        return dense_repacking(self._repacking, self.repacked, self.dense)
 
     def _report(self, share: float, _: object) -> bool:
         try:
@@ -102,6 +122,11 @@ class NativeModel:
             self._error = error
         return False
 
+    def hold_repacked(self, expert_tensor: int, form: RepackedForm) -> None:
+        """The slots of this tensor (its address) hold repacked weights; between passes only."""
+        assert self._repacked_slots is not None, "the model was loaded with repacking"
+        self._repacked_slots.adopt(expert_tensor, form)
+
     def close(self) -> None:
         """Free the model, then the memory of its weights; idempotent."""
         if self.handle:
@@ -110,8 +135,10 @@ class NativeModel:
         self._free_memory()
 
     def _free_memory(self) -> None:
-        self.dense.close()
-        self.experts.close()
+        for buffer_type in (self.dense, self.repacked, self.experts):
+            buffer_type.close()
+        if self._repacked_slots is not None:
+            self._repacked_slots.close()
 
     @property
     def vocabulary(self) -> Any:  # noqa: ANN401 - an opaque pointer of llama_cpp

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from engine.gguf.model_file import TensorInfo
+from engine.gguf.tensor_types import type_number
+from engine.native.repack import ROW_GROUP, repacked_form
 from engine.offload.read_job import ReadJob, ReadPart, ReadReason
 from engine.offload.reader_pool import ReaderPool
 
@@ -21,11 +23,13 @@ class Destination:
     """A tensor and where its bytes go: an address in RAM, or, given `store`, wherever that puts them.
 
     `store(offset, address, size)` takes bytes in RAM that go to `offset` of the tensor, on a reader's thread.
+    `is_repacked`: the tensor is a matrix in RAM whose rows are rewritten for faster kernels.
     """
 
     tensor: TensorInfo
     address: int = 0
     store: Callable[[int, int, int], None] | None = None
+    is_repacked: bool = False
 
 
 def read_dense(
@@ -80,6 +84,8 @@ def _collect(jobs: list[ReadJob], readers: ReaderPool, check: Callable[[], None]
 
 def _chunks(destination: Destination) -> list[ReadPart]:
     tensor, address = destination.tensor, destination.address
+    if destination.is_repacked:
+        return _repacked_chunks(tensor, address)
     parts = []
     for start in range(0, tensor.size_bytes, CHUNK_BYTES):
         size = min(CHUNK_BYTES, tensor.size_bytes - start)
@@ -98,3 +104,25 @@ def _chunks(destination: Destination) -> list[ReadPart]:
 
 def _store(store: Callable[[int, int, int], None], start: int, size: int, address: int) -> None:
     store(start, address, size)
+
+
+def _chunk_rows(tensor: TensorInfo) -> int:
+    """Rows of a matrix that are repacked at a time."""
+    row_bytes = tensor.size_bytes // tensor.shape[1]
+    return max(1, CHUNK_BYTES // (row_bytes * ROW_GROUP)) * ROW_GROUP
+
+
+def _repacked_chunks(tensor: TensorInfo, address: int) -> list[ReadPart]:
+    columns, all_rows = tensor.shape[0], tensor.shape[1]
+    row_bytes = tensor.size_bytes // all_rows
+    step = _chunk_rows(tensor)
+    parts = []
+    for first in range(0, all_rows, step):
+        rows = min(step, all_rows - first)
+        form = repacked_form(type_number(tensor.type_name), columns, rows, all_rows)
+        assert form is not None, "llama.cpp has chosen the repacked form"
+        start = first * row_bytes
+        deliver = partial(form.fill, address + start)
+        at, size = tensor.offset_bytes + start, rows * row_bytes
+        parts.append(ReadPart(tensor.shard, at, size, address + start, memoryview(b""), False, deliver))
+    return parts

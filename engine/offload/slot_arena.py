@@ -1,20 +1,25 @@
 """The memory of one class of expert slots: one arena per projection, slot s of each belongs together.
 
 Slots are allocated once and recycled. Where a slice is a whole number of pages, every slot is congruent with
-the file, so that direct reads go straight into it. Loading touches nothing: `SlotPopulator` does that later.
+the file, so that direct reads go straight into it. Slots that hold repacked weights are filled from staged
+reads. Loading touches nothing: `SlotPopulator` does that later.
 """
 
 from __future__ import annotations
 
 import ctypes as c
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from engine.gguf.expert_layout import ExpertTensor, LayerExperts
 from engine.native.memory import PAGE, HugeBuffer
+from engine.native.repack import RepackedForm
 from engine.native.tensor import SlotView
 from engine.offload.locked_memory import ZoneSpan
 from engine.offload.read_job import ReadJob, ReadPart, ReadReason
 
+_NO_TARGET = memoryview(b"")
 _ALIGNMENT = 64  # ggml's tensor alignment is 32; a cache line costs nothing
 
 
@@ -32,26 +37,34 @@ def slot_bytes(experts: LayerExperts) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Projection:
-    """One arena: `is_congruent` tells whether direct reads go straight into its slots."""
+    """One arena: `is_congruent` tells whether direct reads go straight into its slots.
+
+    `form`: what its slots hold in place of the plain rows.
+    """
 
     buffer: HugeBuffer
     stride_bytes: int
     is_congruent: bool
+    form: RepackedForm | None = None
 
 
 class SlotArena:
-    """Slots for all layers of a class. Owned by the engine thread; readers write into leased slots."""
+    """Slots for all layers of a class. Owned by the engine thread; readers write into leased slots.
 
-    def __init__(self, sample: LayerExperts, n_slots: int) -> None:
+    `forms`: of each weight tensor, None where its slots hold plain rows.
+    """
+
+    def __init__(self, sample: LayerExperts, n_slots: int, forms: Sequence[RepackedForm | None]) -> None:
         self.n_slots = n_slots
-        self._weights = [self._allocate(t) for t in sample.weights]
-        self._biases = [self._allocate(t) for t in sample.biases]
+        self.forms = tuple(forms)
+        self._weights = [self._allocate(t, form) for t, form in zip(sample.weights, forms, strict=True)]
+        self._biases = [self._allocate(t, None) for t in sample.biases]
         self._spare: c.Array[c.c_char] | None = None  # one slice, while two change places
 
-    def _allocate(self, expert_tensor: ExpertTensor) -> Projection:
+    def _allocate(self, expert_tensor: ExpertTensor, form: RepackedForm | None) -> Projection:
         stride = slot_stride_bytes(expert_tensor.slice_bytes)
         buffer = HugeBuffer(self.n_slots * stride)
-        return Projection(buffer, stride, expert_tensor.slice_bytes % PAGE == 0)
+        return Projection(buffer, stride, form is None and expert_tensor.slice_bytes % PAGE == 0, form)
 
     @property
     def slot_bytes(self) -> int:
@@ -68,7 +81,9 @@ class SlotArena:
         """How weight tensor `index` of a layer sees these slots."""
         projection = self._weights[index]
         start = slots.start * projection.stride_bytes + self._lead(projection, expert_tensor)
-        return SlotView(projection.buffer.address + start, len(slots), projection.stride_bytes)
+        # llama.cpp has repacked kernels for three dimensions, and a last one of 1 is none; no id says 1 then
+        count = max(len(slots), 2) if projection.form else len(slots)
+        return SlotView(projection.buffer.address + start, count, projection.stride_bytes)
 
     def sources(self, experts: LayerExperts, slot: int) -> list[int]:
         """Addresses of one slot's weights and biases, as a layer of the class sees them."""
@@ -90,22 +105,26 @@ class SlotArena:
         self, experts: LayerExperts, row: int, expert: int, slot: int, reason: ReadReason
     ) -> ReadJob:
         """The reads that bring one expert's weights into a slot."""
-        parts = []
-        for projection, expert_tensor in zip(self._weights, experts.weights, strict=True):
-            frame = slot * projection.stride_bytes
-            lead = self._lead(projection, expert_tensor)
-            size = expert_tensor.slice_bytes
-            at = expert_tensor.tensor.offset_bytes + expert * size
-            start = frame if projection.is_congruent else frame + lead
-            parts.append(
-                ReadPart(
-                    expert_tensor.tensor.shard, at, size,
-                    projection.buffer.address + frame + lead,
-                    projection.buffer.view[start : start + size + lead + PAGE],
-                    projection.is_congruent,
-                )
-            )  # fmt: skip
-        return ReadJob((row, expert), tuple(parts), reason)
+        parts = tuple(
+            self._read_part(projection, expert_tensor, expert, slot)
+            for projection, expert_tensor in zip(self._weights, experts.weights, strict=True)
+        )
+        return ReadJob((row, expert), parts, reason)
+
+    def _read_part(
+        self, projection: Projection, expert_tensor: ExpertTensor, expert: int, slot: int
+    ) -> ReadPart:
+        frame = slot * projection.stride_bytes
+        lead = self._lead(projection, expert_tensor)
+        size = expert_tensor.slice_bytes
+        at = expert_tensor.tensor.offset_bytes + expert * size
+        address = projection.buffer.address + frame + lead
+        if projection.form is not None:
+            deliver = partial(projection.form.fill, address)
+            return ReadPart(expert_tensor.tensor.shard, at, size, address, _NO_TARGET, False, deliver)
+        start = frame if projection.is_congruent else frame + lead
+        target = projection.buffer.view[start : start + size + lead + PAGE]
+        return ReadPart(expert_tensor.tensor.shard, at, size, address, target, projection.is_congruent)
 
     def copy_bias(self, index: int, slot: int, source_address: int, size: int) -> None:
         """Bring one expert's bias row into its slot."""

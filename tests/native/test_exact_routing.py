@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from engine.backends.base import CancelToken
+from engine.config import Repack
 from tests.native.conftest import TinyModels
 from tests.support.exact_runs import (
     assert_identical,
@@ -87,7 +88,7 @@ def test_streaming_really_ran(tiny_models: TinyModels) -> None:
 
 def test_dense_model_simply_works(tiny_models: TinyModels) -> None:
     path = tiny_models("llama")
-    with loaded(settings_for(path, None, 16)) as (backend, info):
+    with loaded(settings_for(path, None, 16, repack=Repack.AUTO)) as (backend, info):
         ours = run_ours(backend, prompt_tokens(N_PROMPT, SEED), 8)
         assert backend.experts() is None
     assert info.slot_classes == ()

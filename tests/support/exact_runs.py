@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from engine.backends.base import CancelToken
 from engine.backends.llama_cpp import LlamaCppBackend
 from engine.backends.stock import StockModel
-from engine.config import LoadSettings
+from engine.config import LoadSettings, Repack
 from engine.events import ModelInfo
 from engine.native.context import ContextSettings
 
@@ -80,9 +80,14 @@ def run_stock(
 
 
 def settings_for(
-    path: Path, slots: int | None, unit: int | None, threads: int = 2, is_prefetch_on: bool = True
+    path: Path,
+    slots: int | None,
+    unit: int | None,
+    threads: int = 2,
+    is_prefetch_on: bool = True,
+    repack: Repack = Repack.OFF,
 ) -> LoadSettings:
-    """Load settings of a test run."""
+    """Load settings of a test run; not repacked, as `run_stock` is not."""
     return LoadSettings(
         path,
         context_tokens=CONTEXT_TOKENS,
@@ -90,6 +95,7 @@ def settings_for(
         threads=threads,
         is_prefetch_on=is_prefetch_on,
         slots_per_class=slots,
+        repack=repack,
     )
 
 

@@ -1,10 +1,10 @@
-"""Fully resident speed against stock llama.cpp without repacking, interleaved token by token in one process.
+"""Fully resident speed against stock llama.cpp, interleaved token by token in one process.
 
-    python -m tests.support.measure_resident MODEL [--rounds 8] [--prompt-tokens 64] [--decode-tokens 16]
+    python -m tests.support.measure_resident MODEL [--repack] [--rounds 8] [--prompt-tokens 64]
 
-Both models are loaded whole (twice the file in memory). Prints one JSON document with medians and ratios
-(ours over stock, above 1 is better); the first round, which reads the experts, is left out. Logits must be
-bit-identical.
+Both without repacked weights, or both with (`--repack`). Both models are loaded whole (twice the file in
+memory). Prints one JSON document with medians and ratios (ours over stock, above 1 is better); the first
+round, which reads the experts, is left out. Logits must be bit-identical.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import numpy as np
 from engine.backends.base import CancelToken
 from engine.backends.llama_cpp import LlamaCppBackend
 from engine.backends.stock import StockModel
-from engine.config import LoadSettings
+from engine.config import LoadSettings, Repack
 from engine.native.context import ContextSettings
 from tests.support.exact_runs import prompt_tokens
 
@@ -39,15 +39,16 @@ def timed(times: list[float], work: Callable[[], object]) -> None:
 class Pair:
     """Both sides of the comparison and their times in seconds."""
 
-    def __init__(self, path: Path, threads: int) -> None:
+    def __init__(self, path: Path, threads: int, is_repacked: bool) -> None:
         self.token = CancelToken()
         self.ours = LlamaCppBackend()
-        info = self.ours.load(
-            LoadSettings(path, context_tokens=CONTEXT_TOKENS, threads=threads), lambda _: None, self.token
-        ).info
+        repack = Repack.ON if is_repacked else Repack.OFF
+        settings = LoadSettings(path, context_tokens=CONTEXT_TOKENS, threads=threads, repack=repack)
+        info = self.ours.load(settings, lambda _: None, self.token).info
         if any(c.slots < len(c.layers) * c.n_expert for c in info.slot_classes):
             sys.exit("The experts don't all fit into memory, so nothing here would be resident.")
-        self.stock = StockModel(path, ContextSettings(CONTEXT_TOKENS, info.unit_tokens, threads))
+        context = ContextSettings(CONTEXT_TOKENS, info.unit_tokens, threads)
+        self.stock = StockModel(path, context, is_repacked)
         self.times: dict[str, list[float]] = {
             f"{s}_{p}": [] for s in ("ours", "stock") for p in ("prefill", "decode")
         }
@@ -74,8 +75,9 @@ def main() -> None:
     parser.add_argument("--prompt-tokens", type=int, default=64)
     parser.add_argument("--decode-tokens", type=int, default=16)
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--repack", action="store_true")
     options = parser.parse_args()
-    pair = Pair(options.model, options.threads)
+    pair = Pair(options.model, options.threads, options.repack)
     prompt = prompt_tokens(options.prompt_tokens)
     pair.round(prompt, options.decode_tokens)
     for times in pair.times.values():

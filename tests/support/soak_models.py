@@ -80,10 +80,7 @@ def soak_models(directory: Path) -> list[SoakModel]:
 
 def stock_steps(model: SoakModel, prompt: tuple[int, ...], unit: int) -> tuple[Step, ...]:
     """Stock llama.cpp: the prompt unit by unit, then greedy tokens one by one."""
-    # our backend leaves models without experts to llama.cpp, which repacks them
-    stock = StockModel(
-        model.path, ContextSettings(SPOT_CONTEXT_TOKENS, unit, 1), is_repacked=not model.has_experts
-    )
+    stock = StockModel(model.path, ContextSettings(SPOT_CONTEXT_TOKENS, unit, 1))
     try:
         steps = [
             Step(True, prompt[start : start + unit], stock.evaluate(prompt[start : start + unit], start))

@@ -35,6 +35,8 @@ def test_slots_are_those_of_the_load(tiny_models: TinyModels, variant: str, rout
     classes = document["classes"]
     assert [each["slot_bytes"] for each in classes] == [each.slot_bytes for each in info.slot_classes]
     assert [each["layers"] for each in classes] == [list(each.layers) for each in info.slot_classes]
+    assert [each["is_repacked"] for each in classes] == [each.is_repacked for each in info.slot_classes]
+    assert document["repack"]["reason"] in info.notes
     # with memory to spare both hold everything
     assert [each["slots"] for each in classes] == [each.slots for each in info.slot_classes]
     assert [each["pool_per_layer"] for each in classes] == [6] * len(classes)
