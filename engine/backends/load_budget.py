@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from engine.backends.row_loading import buffer_bytes
 from engine.config import MIB, LoadSettings, Routing, format_size
 from engine.errors import BudgetError
 from engine.gguf.expert_layout import ExpertLayout
 from engine.gguf.facts import ModelFacts
+from engine.gguf.row_tables import RowTable
 from engine.hardware.memory import available_bytes, resident_bytes
 from engine.placement.placement_plan import (
     AUTO_UNITS,
@@ -25,11 +28,15 @@ _RESERVE_BYTES = 48 * MIB  # graph work buffers, Python objects, thread stacks
 
 @dataclass(frozen=True, slots=True)
 class LoadBudget:
-    """`program_bytes`: what the process took before loading; it counts against the budget."""
+    """`program_bytes`: what the process took before loading; it counts against the budget.
+
+    `dense_bytes` are without `row_table_bytes`, which stay on disk; `reserve_bytes` hold their rows.
+    """
 
     budget_bytes: int
     program_bytes: int
     dense_bytes: int
+    row_table_bytes: int
     reserve_bytes: int
     context_tokens: int
     context_estimate_bytes: int
@@ -43,6 +50,7 @@ class LoadBudget:
         layout: ExpertLayout,
         facts: ModelFacts,
         stage_bytes: int,
+        tables: Sequence[RowTable],
         program_bytes: int | None = None,
     ) -> LoadBudget:
         """Take stock of the machine and of the process now, or as it will be without the model it holds."""
@@ -56,11 +64,14 @@ class LoadBudget:
             DEFAULT_CONTEXT_TOKENS, facts.context_length or DEFAULT_CONTEXT_TOKENS
         )
         biases = sum(bias.tensor.size_bytes for layer in layout.layers for bias in layer.biases)
+        row_table_bytes = sum(table.tensor.size_bytes for table in tables)
+        rows_bytes = buffer_bytes(tables, settings.unit_tokens or AUTO_UNITS[0])
         return cls(
             budget_bytes=budget,
             program_bytes=program,
-            dense_bytes=layout.dense_bytes + biases,
-            reserve_bytes=_RESERVE_BYTES + settings.reader_threads * stage_bytes,
+            dense_bytes=layout.dense_bytes - row_table_bytes + biases,
+            row_table_bytes=row_table_bytes,
+            reserve_bytes=_RESERVE_BYTES + settings.reader_threads * stage_bytes + rows_bytes,
             context_tokens=context,
             context_estimate_bytes=_context_estimate_bytes(facts, context, settings.unit_tokens),
             top_k=layout.top_k,

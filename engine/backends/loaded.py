@@ -27,7 +27,10 @@ from engine.placement.warm_up import expected_hits
 
 @dataclass(slots=True, eq=False)
 class Loaded:
-    """Owned by the engine thread. A dense model has no pipeline; `resources` closes all, readers first."""
+    """Owned by the engine thread. `resources` closes all, readers first.
+
+    A model without experts and without row tables has no pipeline.
+    """
 
     result: LoadResult
     model: NativeModel
@@ -52,8 +55,8 @@ class Loaded:
             decode_tokens=statistics.tokens_decode,
             prefill_ns=statistics.prefill_ns,
             decode_ns=statistics.decode_ns,
-            disk_wait_prefill_ns=int(times.disk_wait_ns[0].sum()),
-            disk_wait_decode_ns=int(times.disk_wait_ns[1].sum()),
+            disk_wait_prefill_ns=int(times.disk_wait_ns[0].sum()) + statistics.row_wait_ns[0],
+            disk_wait_decode_ns=int(times.disk_wait_ns[1].sum()) + statistics.row_wait_ns[1],
             callback_ns=int(times.own_ns.sum()),
             disk_busy_ns=busy_ns,
             bytes_read=sum(bytes_by_reason.values()),

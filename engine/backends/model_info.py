@@ -50,6 +50,7 @@ def describe(
         requested_context_tokens=settings.context_tokens,
         requested_unit_tokens=settings.unit_tokens,
         program_bytes=budget.program_bytes,
+        row_table_bytes=budget.row_table_bytes,
         notes=_notes(settings, facts, plan, context_tokens, is_direct_io),
     )  # fmt: skip
 

@@ -14,12 +14,11 @@ from engine.gguf.expert_layout import ExpertLayout, expert_layout
 from engine.gguf.facts import ModelFacts, model_facts
 from engine.gguf.model_file import ModelFile
 from engine.gguf.reader import read_model
+from engine.gguf.row_tables import row_tables, tables_read_by_row
 from engine.placement.forecast import LayerForecast, forecast_layers
 from engine.placement.heat_profile import HeatProfile
 from engine.placement.placement_plan import PlacementPlan
 from engine.placement.use_estimate import KnownUse
-
-_EMBEDDING, _OUTPUT = "token_embd.weight", "output.weight"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +62,8 @@ class PlacementPreview:
 
     @property
     def touched_bytes(self) -> int:
-        """Weights that one decoded token passes; an embedding table of its own is only read by row."""
-        sizes = {tensor.name: tensor.size_bytes for tensor in self.layout.dense}
-        rows_only = sizes.get(_EMBEDDING, 0) if _OUTPUT in sizes else 0
+        """Weights that one decoded token passes: next to nothing of tables that are only read by row."""
+        rows_only = sum(table.tensor.size_bytes for table in tables_read_by_row(self.model))
         experts = sum(layer.expert_bytes for layer in self.layout.layers) * self.facts.top_k
         return self.layout.dense_bytes - rows_only + experts
 
@@ -86,7 +84,8 @@ def preview_placement(settings: LoadSettings, program_bytes: int | None = None) 
     model = read_model(settings.path)
     layout = expert_layout(model)
     facts = model_facts(model, layout)
-    budget = LoadBudget.measure(settings, layout, facts, largest_read_bytes(layout), program_bytes)
+    tables = row_tables(model, bool(layout.layers))
+    budget = LoadBudget.measure(settings, layout, facts, largest_read_bytes(layout), tables, program_bytes)
     specs = class_specs(layer_classes(layout.layers))
     plan = budget.plan(specs, settings, budget.context_estimate_bytes)
     profile, notes = saved_profile(settings, model)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from engine.errors import UnsupportedModelError
 from engine.gguf.expert_layout import ExpertLayout, LayerExperts
+from engine.native.model import NativeModel
 from engine.native.repack import ROW_GROUP
 from engine.offload.dense_reader import CHUNK_BYTES
 from engine.offload.slot_arena import slot_bytes
@@ -33,3 +35,21 @@ def largest_read_bytes(layout: ExpertLayout) -> int:
     row_groups = [ROW_GROUP * (t.size_bytes // t.shape[1]) for t in matrices]
     slices = [t.slice_bytes for layer in layout.layers for t in layer.weights]
     return max([CHUNK_BYTES, *row_groups, *slices])
+
+
+def used_layers(layout: ExpertLayout, architecture: str, model: NativeModel) -> tuple[LayerExperts, ...]:
+    """Expert layers that llama.cpp really loaded (it skips multi-token-prediction layers)."""
+    used = []
+    for layer in layout.layers:
+        names = [t.tensor.name for t in (*layer.weights, *layer.biases)]
+        known = [name in model.experts.tensors for name in names]
+        if not any(known):
+            continue
+        if not all(known):
+            missing = names[known.index(False)]
+            raise UnsupportedModelError(
+                f"“{architecture}”: llama.cpp does not load {missing} of layer {layer.layer}.",
+                "The file does not fit this architecture; get another quantisation of the model.",
+            )
+        used.append(layer)
+    return tuple(used)

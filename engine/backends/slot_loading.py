@@ -11,19 +11,22 @@ from functools import partial
 
 from engine.backends.base import CancelToken, LoadReport, LoadResult
 from engine.backends.device_loading import DeviceLoading
+from engine.backends.graph_probing import probe_graph
 from engine.backends.heat_keeper import HeatKeeper
 from engine.backends.load_budget import LoadBudget
 from engine.backends.loaded import Loaded
 from engine.backends.model_info import describe
 from engine.backends.repacking import Repacking, decide_for_load
-from engine.backends.slot_classes import class_specs, largest_read_bytes, layer_classes
+from engine.backends.row_loading import TablesMustBeRead, accept, notes, open_row_tables
+from engine.backends.slot_classes import class_specs, largest_read_bytes, layer_classes, used_layers
 from engine.config import LoadSettings, Routing, usable_cores
-from engine.errors import DeviceLostError, UnsupportedModelError
+from engine.errors import DeviceLostError
 from engine.events import LoadPhase
 from engine.gguf.expert_layout import ExpertLayout, LayerExperts, expert_layout
 from engine.gguf.facts import ModelFacts, model_facts
 from engine.gguf.model_file import ModelFile
 from engine.gguf.reader import read_model
+from engine.gguf.row_tables import row_tables
 from engine.hardware.memory import claimed_bytes, private_bytes
 from engine.native import tensor as native_tensor
 from engine.native.context import ContextSettings, NativeContext
@@ -31,13 +34,14 @@ from engine.native.model import NativeModel
 from engine.offload.bias_store import BiasStore
 from engine.offload.dense_reader import Destination, dense_read_rate, read_dense
 from engine.offload.device_slots import DeviceRow
-from engine.offload.expert_pipeline import ExpertPipeline, routing_node
-from engine.offload.graph_probe import GraphProbe
+from engine.offload.expert_pipeline import ExpertPipeline
 from engine.offload.locked_memory import lock_zones
 from engine.offload.pass_statistics import PassStatistics
 from engine.offload.read_job import ReadReason
 from engine.offload.reader_pool import ReaderPool
-from engine.offload.resident_routing import ResidentRouting, ranking_node
+from engine.offload.resident_routing import ResidentRouting
+from engine.offload.row_probe import RowProbe
+from engine.offload.row_tables import RowTables
 from engine.offload.slot_arena import SlotArena
 from engine.offload.slot_layers import LayerSlots, SlotClass
 from engine.offload.slot_populator import SlotPopulator
@@ -55,8 +59,23 @@ def load_model(
     settings: LoadSettings, report: Callable[[LoadReport], None], cancel: CancelToken, idle: CancelToken
 ) -> Loaded:
     """Load `settings.path`; on any error or cancel nothing stays behind. `idle`: flag between evaluations."""
+    whole: frozenset[str] = frozenset()  # tables that can't stay on disk, as far as is known
+    while True:
+        try:
+            return _load(settings, report, cancel, idle, whole)
+        except TablesMustBeRead as verdict:
+            whole |= verdict.names
+
+
+def _load(
+    settings: LoadSettings,
+    report: Callable[[LoadReport], None],
+    cancel: CancelToken,
+    idle: CancelToken,
+    whole_tables: frozenset[str],
+) -> Loaded:
     with ExitStack() as stack:
-        loader = _Loader(settings, report, cancel, idle, stack)
+        loader = _Loader(settings, report, cancel, idle, stack, whole_tables)
         try:
             return loader.run()
         except Exception as error:
@@ -76,6 +95,7 @@ class _Loader:
         cancel: CancelToken,
         idle: CancelToken,
         stack: ExitStack,
+        whole_tables: frozenset[str],
     ) -> None:
         self._settings, self._cancel, self._idle, self._stack = settings, cancel, idle, stack
         self._send = report
@@ -85,6 +105,8 @@ class _Loader:
         self._file: ModelFile = read_model(settings.path)
         self._layout: ExpertLayout = expert_layout(self._file)
         self._facts: ModelFacts = model_facts(self._file, self._layout)
+        self._whole_tables = whole_tables
+        self._tables = row_tables(self._file, bool(self._layout.layers), whole_tables)
 
     @property
     def device_fault(self) -> DeviceLostError | None:
@@ -94,7 +116,7 @@ class _Loader:
     def run(self) -> Loaded:
         claimed_before = claimed_bytes()
         stage_bytes = largest_read_bytes(self._layout)
-        budget = LoadBudget.measure(self._settings, self._layout, self._facts, stage_bytes)
+        budget = LoadBudget.measure(self._settings, self._layout, self._facts, stage_bytes, self._tables)
         classes = layer_classes(self._layout.layers)
         devices = self._devices = DeviceLoading(self._settings, self._layout, self._facts, self._stack)
         budget = devices.make_plan(budget, classes)
@@ -106,7 +128,7 @@ class _Loader:
         files = WeightFiles(tuple(shard.path for shard in self._file.shards))
         self._stack.callback(files.close)
         model = self._map(devices, repacking)
-        layers = _used_layers(self._layout, self._facts.architecture, model)
+        layers = used_layers(self._layout, self._facts.architecture, model)
         biases = BiasStore(layers)
         self._stack.callback(biases.close)
         readers = ReaderPool(files, self._settings.reader_threads, stage_bytes)
@@ -120,7 +142,11 @@ class _Loader:
 
         heat = HeatKeeper(self._settings, self._file, layers, self._layout.top_k)
         rows = devices.open_slots(layers, model, heat)
-        pipeline = ExpertPipeline(readers, self._settings.is_prefetch_on, devices.devices) if layers else None
+        tables = open_row_tables(self._tables, model, readers, self._stack)
+        is_steered = bool(layers or tables)
+        pipeline = (
+            ExpertPipeline(readers, self._settings.is_prefetch_on, devices.devices) if is_steered else None
+        )
         context, context_bytes = self._open_context(model, budget, first_plan, pipeline)
         classes = layer_classes(layers)
         plan = budget.plan(class_specs(classes), settings, context_bytes)
@@ -139,18 +165,19 @@ class _Loader:
                 self._resident(layer_slots, heat),
                 lambda: context.set_abort_flag(c.addressof(_RAISED_FLAG)),
             )
-            self._probe(pipeline, model, context, layer_slots)
+            self._probe(pipeline, model, context, layer_slots, tables)
             self._record(pipeline, layers)
             pipeline.filling.load_members(self._cancel.check, self._report_pools)
             self._stack.callback(SlotPopulator([c.arena for c in slot_classes]).close)
         info = describe(
             self._settings, self._facts, budget, plan, context.context_tokens, context_bytes, files.is_direct
         )
+        used_bytes = budget.program_bytes + claimed_bytes() - claimed_before
         info = dataclasses.replace(
             info,
-            notes=info.notes + heat.notes + lock.notes,
+            notes=info.notes + heat.notes + lock.notes + notes(self._tables, self._whole_tables),
             locked_bytes=lock.locked_bytes,
-            used_bytes=budget.program_bytes + claimed_bytes() - claimed_before,
+            used_bytes=used_bytes - (tables[0].absent_bytes if tables else 0),
             drive_bytes_per_second=dense_read_rate(dense_bytes, busy_ns),
         )
         info = devices.describe(repacking.described(info, classes))
@@ -172,7 +199,7 @@ class _Loader:
         return loaded
 
     def _resident(self, layers: list[LayerSlots], heat: HeatKeeper) -> ResidentRouting | None:
-        if self._settings.routing is not Routing.RESIDENT:
+        if self._settings.routing is not Routing.RESIDENT or not layers:
             return None
         shapes = [PoolShape(layer.experts.n_expert, layer.slot_class.plan.decode_pool) for layer in layers]
         pools = ResidentPools(shapes, heat.heat(), self._settings.is_pool_fixed)
@@ -184,7 +211,7 @@ class _Loader:
     def _record(self, pipeline: ExpertPipeline, layers: tuple[LayerExperts, ...]) -> None:
         """Record the routing from here on, if that is wanted; written when the model is freed."""
         path = self._settings.trace_path
-        if path is None:
+        if path is None or not layers:
             return
         n_expert = max(layer.n_expert for layer in layers)
         recorder = RoutingRecorder(tuple(layer.layer for layer in layers), n_expert, self._layout.top_k)
@@ -201,7 +228,8 @@ class _Loader:
         has_experts = bool(self._layout.layers)
         report = self._is_going_on if has_experts else self._report_dense
         path, is_repacking = self._file.shards[0].path, repacking.choice.is_repacked
-        model = NativeModel(path, report, has_experts, is_repacking, devices.share)
+        names = [table.tensor.name for table in self._tables]
+        model = NativeModel(path, report, has_experts, is_repacking, devices.share, names)
         self._stack.callback(model.close)
         return model
 
@@ -210,7 +238,7 @@ class _Loader:
 
     def _report_dense(self, share: float) -> bool:
         """llama.cpp reads a model without experts itself."""
-        total = self._layout.dense_bytes
+        total = self._layout.dense_bytes - sum(table.tensor.size_bytes for table in self._tables)
         self._enter(LoadPhase.DENSE_READ, int(share * total), total)
         return True
 
@@ -281,44 +309,18 @@ class _Loader:
         return slot_classes
 
     def _probe(
-        self, pipeline: ExpertPipeline, model: NativeModel, context: NativeContext, layers: list[LayerSlots]
+        self,
+        pipeline: ExpertPipeline,
+        model: NativeModel,
+        context: NativeContext,
+        layers: list[LayerSlots],
+        tables: tuple[RowTables, RowProbe] | None,
     ) -> None:
-        """Build the graph of one token and look at it; refuses by name what slots can't run."""
         self._enter(LoadPhase.FIRST_GRAPH)
-        users = {
-            model.experts.tensors[t.tensor.name]: layer.experts.layer
-            for layer in layers
-            for t in (*layer.experts.weights, *layer.experts.biases)
-        }
-        nodes = {routing_node(layer.experts.layer): layer.experts.layer for layer in layers}
-        rankings = (
-            {}
-            if pipeline.resident is None
-            else {ranking_node(layer.experts.layer): layer.experts.layer for layer in layers}
-        )
-        pipeline.probe = GraphProbe(users, nodes, rankings)
-        context.decode([0], 0, True)
-        self._check()
-        pipeline.finish_probe(self._facts.architecture)
-        context.cut(0)
-
-
-def _used_layers(layout: ExpertLayout, architecture: str, model: NativeModel) -> tuple[LayerExperts, ...]:
-    """Expert layers that llama.cpp really loaded (it skips multi-token-prediction layers)."""
-    used = []
-    for layer in layout.layers:
-        names = [t.tensor.name for t in (*layer.weights, *layer.biases)]
-        known = [name in model.experts.tensors for name in names]
-        if not any(known):
-            continue
-        if not all(known):
-            missing = names[known.index(False)]
-            raise UnsupportedModelError(
-                f"“{architecture}”: llama.cpp does not load {missing} of layer {layer.layer}.",
-                "The file does not fit this architecture; get another quantisation of the model.",
-            )
-        used.append(layer)
-    return tuple(used)
+        probe = tables[1] if tables else None
+        probe_graph(pipeline, model, context, layers, probe, self._check, self._facts.architecture)
+        if tables:
+            accept(*tables, pipeline)
 
 
 def _slot_class(

@@ -47,7 +47,7 @@ def plan_document(preview: PlacementPreview, forecast: Forecast) -> dict[str, ob
         "tiers": {
             "vram": {"total_bytes": 0},
             "host": {**_host_bytes(preview), "left_over_bytes": _left_over_bytes(preview)},
-            "disk": {"expert_bytes": preview.disk_bytes},
+            "disk": {"expert_bytes": preview.disk_bytes, "row_table_bytes": budget.row_table_bytes},
         },
         "classes": [
             {
@@ -117,6 +117,7 @@ def _size_rows(preview: PlacementPreview) -> list[tuple[str, str]]:
         ("  left over", format_size(_left_over_bytes(preview))),
         ("VRAM", "0 B"),
         ("experts on disk only", format_size(preview.disk_bytes)),
+        ("row tables on disk only", format_size(budget.row_table_bytes)),
     ]
 
 

@@ -53,7 +53,7 @@ class NativeContext:
         self.n_vocab = int(ll.llama_vocab_n_tokens(model.vocabulary))
         self._memory = ll.llama_get_memory(self.handle)
         self._batch = ll.llama_batch_init(settings.unit_tokens, 0, 1)
-        self._unit_tokens = settings.unit_tokens
+        self.unit_tokens = settings.unit_tokens
         size = (settings.unit_tokens,)
         self._tokens = np.ctypeslib.as_array(self._batch.token, size)
         self._positions = np.ctypeslib.as_array(self._batch.pos, size)
@@ -75,7 +75,7 @@ class NativeContext:
         """One pass of at most `unit_tokens` tokens. Raises Cancelled when aborted, NativeError otherwise."""
         batch = self._batch
         batch.n_tokens = count = len(tokens)
-        assert 0 < count <= self._unit_tokens, "a pass is one unit"
+        assert 0 < count <= self.unit_tokens, "a pass is one unit"
         self._tokens[:count] = tokens
         self._positions[:count] = np.arange(position, position + count)
         self._wanted[:count] = 0

@@ -1,4 +1,4 @@
-"""Anonymous memory outside Python's heap: reserved address space and buffers of huge pages."""
+"""Anonymous memory outside Python's heap: reserved address space, buffers of huge and of single pages."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from engine.errors import BudgetError, NativeError
 PAGE = 4096
 HUGE_PAGE = 2 << 20
 _PROT_NONE, _PROT_READ_WRITE = 0, 3
-_MADV_HUGEPAGE, _MADV_POPULATE_WRITE = 14, 23
+_MADV_DONTNEED, _MADV_HUGEPAGE, _MADV_NOHUGEPAGE, _MADV_POPULATE_WRITE = 4, 14, 15, 23
 _MLOCK_ONFAULT = 1
 _MAP_NORESERVE = 0x4000  # Linux; the mmap module names it on some versions only
 
@@ -94,3 +94,25 @@ class HugeBuffer:
             self.view.release()
             _libc().munmap(self._base, self._mapped_bytes)
             self._base = self.address = 0
+
+
+class PagedMemory:
+    """Zeros that take no memory until a page is written, and none any more when it is given back."""
+
+    def __init__(self, size_bytes: int) -> None:
+        self.size_bytes = max(size_bytes, PAGE)
+        self.address = _map(self.size_bytes, _PROT_READ_WRITE)
+        # one byte must never make 2 MB resident
+        _libc().madvise(self.address, self.size_bytes, _MADV_NOHUGEPAGE)
+        self.view = memoryview((c.c_char * self.size_bytes).from_address(self.address)).cast("B")
+
+    def give_back(self, start: int, size: int) -> None:
+        """Let go of whole pages; they are zeros again."""
+        _libc().madvise(self.address + start, size, _MADV_DONTNEED)
+
+    def close(self) -> None:
+        """Unmap; idempotent. No slice of `view` may be used afterwards."""
+        if self.address:
+            self.view.release()
+            _libc().munmap(self.address, self.size_bytes)
+            self.address = 0

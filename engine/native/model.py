@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ from engine.native.repack import RepackedBuffer, RepackedForm, repack_entries
 # what the processor uses before the first layer; llama.cpp keeps it there whatever the devices
 _INPUT_PATTERN = r"^token_embd\.weight$"
 EXPERT_PATTERN = r"^blk\.[0-9]+\.ffn_(up|down|gate|gate_up)_exps\.(weight|bias)$"
-_LOAD_MODE_MMAP, _LOAD_MODE_DIRECT, _LAZY_OFF = 1, 4, 0
+_LOAD_MODE_MMAP, _LOAD_MODE_DIRECT, _LAZY_OFF, _LAZY_ON = 1, 4, 0, 2
 
 
 def initialise() -> None:
@@ -41,7 +42,8 @@ class NativeModel:
     repacked llama.cpp decides, as it always does; without `is_repacking` none is. A model without experts is
     left to llama.cpp, which reads (and repacks) the weights; `on_progress` gets the share done (0 to 1) and
     stops the load by returning False. `share`: which layers' dense weights and KV cache go to devices;
-    `on_devices` are those weights, allocated there and empty too.
+    `on_devices` are those weights, allocated there and empty too. The tensors named in `row_tables` are not
+    read in either case; with experts, they have address space only.
     """
 
     def __init__(
@@ -51,6 +53,7 @@ class NativeModel:
         has_experts: bool,
         is_repacking: bool,
         share: DeviceShare | None = None,
+        row_tables: Sequence[str] = (),
     ) -> None:
         initialise()
         self._repacking = repack_entries() if is_repacking and has_experts else None
@@ -58,10 +61,13 @@ class NativeModel:
         self.dense = BufferType("Emberglass dense", HugeBuffer)
         self.repacked = BufferType("Emberglass repacked", HugeBuffer, self._repacking)
         self.experts = BufferType("Emberglass slots", Reservation)
+        self.rows = BufferType("Emberglass rows", Reservation)
         self._repacked_slots = RepackedBuffer(self._repacking) if self._repacking else None
         self.on_devices = DeviceWeights()
         self._has_experts, self._share = has_experts, share or DeviceShare()
-        self._overrides = Overrides([(EXPERT_PATTERN, self.experts), *self._host_patterns()])
+        self._has_row_tables = bool(row_tables)
+        rows = [(f"^{re.escape(name)}$", self.rows) for name in row_tables]
+        self._overrides = Overrides([(EXPERT_PATTERN, self.experts), *rows, *self._host_patterns()])
         self._error: BaseException | None = None
         self._on_progress = on_progress
         self._progress = ll.llama_progress_callback(self._report)
@@ -70,7 +76,8 @@ class NativeModel:
     def _load(self, path: Path) -> Any:  # noqa: ANN401 - an opaque pointer of llama_cpp
         log.recent_faults()
         params = ll.llama_model_default_params()
-        params.lazy_mode = _LAZY_OFF
+        # without experts, llama.cpp itself leaves the tables in its mapping of the file
+        params.lazy_mode = _LAZY_ON if self._has_row_tables and not self._has_experts else _LAZY_OFF
         params.load_mode = _LOAD_MODE_MMAP if self._has_experts else _LOAD_MODE_DIRECT
         params.use_extra_bufts = self._is_repacking
         if self._has_experts:
@@ -81,7 +88,8 @@ class NativeModel:
         with no_prefetch(), self.on_devices.capture(devices), self._dense_choice():
             handle = ll.llama_model_load_from_file(os.fsencode(path), params)
         if not handle:
-            error = self._error or self.dense.error or self.repacked.error or self.experts.error
+            buffers = (self.dense, self.repacked, self.experts, self.rows)
+            error = self._error or next((buffer.error for buffer in buffers if buffer.error), None)
             self._free_memory()
             self._share.check()
             raise error or _load_error(path, log.recent_faults())
@@ -135,7 +143,7 @@ class NativeModel:
         self._free_memory()
 
     def _free_memory(self) -> None:
-        for buffer_type in (self.dense, self.repacked, self.experts):
+        for buffer_type in (self.dense, self.repacked, self.experts, self.rows):
             buffer_type.close()
         if self._repacked_slots is not None:
             self._repacked_slots.close()

@@ -28,6 +28,7 @@ REGISTRY_GET_PROC_ADDRESS = 8 + 3 * 8
 # The address space as one array: an index is twice as quick as a new ctypes object, and the eval callback
 # reads one word of every node of every pass. Index with (address >> 2) of a live object only.
 WORDS = (c.c_int32 * (1 << 45)).from_address(0)
+_MOST_SOURCES, _I32, _NO_OPERATION = 10, 26, 0
 _Int64x4 = c.c_int64 * 4
 _Size4 = c.c_size_t * 4
 
@@ -87,6 +88,20 @@ def set_data(tensor: int, data: int) -> None:
 def source_of(tensor: int, index: int) -> int:
     """Address of the node's operand `index`, 0 if it has none."""
     return c.c_void_p.from_address(tensor + SRC + 8 * index).value or 0
+
+
+def sources_of(tensor: int) -> list[int]:
+    """Addresses of all the node's operands, 0 where it has none."""
+    return list((c.c_size_t * _MOST_SOURCES).from_address(tensor + SRC))
+
+
+def is_int32_input(tensor: int) -> bool:
+    """Whether this is a vector of int32 in the host's memory that no node computes."""
+    if not tensor or operation_code_of(tensor) != _NO_OPERATION or not data_of(tensor):
+        return False
+    if is_on_device(tensor):
+        return False
+    return WORDS[(tensor + TYPE) >> 2] == _I32 and shape_of(tensor)[1:] == (1, 1, 1)
 
 
 def first_row_bytes(tensor: int) -> bytes:
@@ -161,6 +176,11 @@ class SlotView:
     slots: int
     stride_bytes: int
     buffer: int = 0
+
+
+def point_at(tensor: int, data: int) -> None:
+    """Let the tensor's data begin at address `data`."""
+    c.c_void_p.from_address(tensor + DATA).value = data
 
 
 def point_at_slots(tensor: int, dimension: int, view: SlotView) -> None:

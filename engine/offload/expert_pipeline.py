@@ -25,6 +25,7 @@ from engine.offload.pool_filling import PoolFilling
 from engine.offload.read_job import ReadReason
 from engine.offload.reader_pool import ReaderPool
 from engine.offload.resident_routing import ResidentRouting
+from engine.offload.row_tables import RowTables
 from engine.offload.slot_layers import LayerSlots, SlotClass
 from engine.placement.routing_trace import RoutingRecorder
 from engine.placement.slot_table import Ids
@@ -63,6 +64,8 @@ class ExpertPipeline:
         self.filling = PoolFilling([], self._loads, None)
         self.promotion = HotPromotion([], self._statistics, None)
         self.device_promotion = DevicePromotion([], self._loads, self._statistics, None)
+        self._rows: RowTables | None = None
+        self._row_operation = -1
 
     def attach(
         self,
@@ -78,6 +81,10 @@ class ExpertPipeline:
         self.device_promotion = DevicePromotion(layers, self._loads, statistics, resident)
         self._by_node = {routing_node(layer.experts.layer): layer for layer in layers}
         self._classes = list({id(layer.slot_class): layer.slot_class for layer in layers}.values())
+
+    def read_rows_of(self, rows: RowTables) -> None:
+        """From the next pass on, rows of these tables come from the file; after the probe."""
+        self._rows, self._row_operation = rows, rows.operation
 
     def finish_probe(self, architecture: str) -> None:
         """After the probe's pass: raises UnsupportedModelError if slots can't cover the graph."""
@@ -107,6 +114,8 @@ class ExpertPipeline:
         self.error = self.error or self._devices.fault
         if self.error is not None:
             self._loads.drop(self._classes)
+        if self._rows is not None:
+            self._rows.end_pass()
         is_due = self._statistics.end_pass()
         self.filling.note_election(is_due)
         if is_due and self.error is None:
@@ -121,9 +130,12 @@ class ExpertPipeline:
     def on_node(self, node: int, is_asking: bool, _: object) -> bool:
         """ggml's eval callback: asked for every node, then called with the ones wanted."""
         if is_asking:  # for every node of every pass: the operation rules out nearly all of them
-            if WORDS[(node + OP) >> 2] == self._routing_operation:
+            operation = WORDS[(node + OP) >> 2]
+            if operation == self._row_operation:  # likely the routing nodes' too
+                self._bring_rows(node)
+            if operation == self._routing_operation:
                 return tensor.name_of(node) in self._by_node
-            if self.resident is not None and WORDS[(node + OP) >> 2] == self.resident.operation:
+            if self.resident is not None and operation == self.resident.operation:
                 return self.resident.knows(tensor.name_of(node))
             if self.probe is not None:
                 self.probe.see(node)
@@ -144,6 +156,17 @@ class ExpertPipeline:
             self.error = error
             self._on_fault()
         return False
+
+    def _bring_rows(self, node: int) -> None:
+        """The node's row numbers are inputs, so its rows can be read when ggml asks about it."""
+        assert self._rows is not None
+        if self.error is not None:
+            return
+        try:
+            self._statistics.waited_for_rows(self._rows.bring(node, self._check))
+        except BaseException as error:  # noqa: BLE001 - must not escape into C
+            self.error = error
+            self._on_fault()
 
     def _watch(self, layer: LayerSlots, node: int) -> bool:
         """One decoded token in a layer where nothing is evicted: if its experts are there, nothing moves."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from engine.errors import UnsupportedModelError
 from engine.native import tensor
+from engine.offload.row_probe import RowProbe
 
 _USES = {b"MUL_MAT_ID": 0, b"ADD_ID": 1}  # operation -> operand that holds the experts; ids are operand 2
 
@@ -17,12 +18,18 @@ _USES = {b"MUL_MAT_ID": 0, b"ADD_ID": 1}  # operation -> operand that holds the 
 class GraphProbe:
     """Collects what the graph does with expert tensors; `users` maps their addresses to layer numbers.
 
-    `routing_operation`: operation code of the routing nodes, to recognise them cheaply later.
+    `rows` looks at the same nodes. `routing_operation`: operation code of the routing nodes, to recognise
+    them cheaply later.
     """
 
     def __init__(
-        self, users: dict[int, int], routing_nodes: dict[bytes, int], ranking_nodes: dict[bytes, int]
+        self,
+        users: dict[int, int],
+        routing_nodes: dict[bytes, int],
+        ranking_nodes: dict[bytes, int],
+        rows: RowProbe | None,
     ) -> None:
+        self._rows = rows
         self._users = users
         self._routing_nodes = routing_nodes
         self._ranking_nodes = ranking_nodes
@@ -36,14 +43,18 @@ class GraphProbe:
 
     def see(self, node: int) -> None:
         """Take note of a graph node and disarm it; called for all of them in order, must not raise."""
+        if self._rows is not None:
+            self._rows.see(node)
         self._look(node)
         self._disarmed.append((node, tensor.disarm(node)))
 
     def restore(self) -> None:
-        """Arm the nodes again: llama.cpp re-uses a graph."""
+        """Arm the nodes again: llama.cpp re-uses a graph. The next one may be another."""
         for node, operation in self._disarmed:
             tensor.arm(node, operation)
         self._disarmed.clear()
+        if self._rows is not None:
+            self._rows.end_graph()
 
     def _look(self, node: int) -> None:
         name = tensor.name_of(node)

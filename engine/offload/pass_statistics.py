@@ -30,6 +30,7 @@ class PassStatistics:
         self.uses = np.zeros((2, n_layer, n_expert), np.int64)
         self.last_use_pass = np.zeros((n_layer, n_expert), np.int64)
         self.times = LayerTimes(n_layer)
+        self.row_wait_ns = [0, 0]  # prefill, decode
         self.passes = self.tokens_prefill = self.tokens_decode = 0
         self.prefill_ns = self.decode_ns = 0
         self.requests_by_tier = np.zeros(len(Tier), np.int64)
@@ -87,6 +88,13 @@ class PassStatistics:
         """The experts (int32) that a decoded token picked and that were there: kept for `fold`."""
         if ids:
             self._visits.append((layer_index, ids, started_ns, perf_counter_ns()))
+
+    def waited_for_rows(self, wait_ns: int) -> None:
+        """The pass stood still for rows of a table; a layer that was routed before did not compute then."""
+        self.row_wait_ns[self._phase] += wait_ns
+        last = self._visits[-1][0] if self._visits else PASS_END
+        if last != PASS_END:
+            self.times.compute_ns[self._phase, max(last, _uncounted(last))] -= wait_ns
 
     def routing_changed(self, cost: RoutingCost) -> None:
         """A policy made tokens of this pass use other experts than their router wanted."""

@@ -38,19 +38,30 @@ print(json.dumps({
     "planned_bytes": info.dense_bytes + info.kv_bytes + info.compute_bytes + info.slots_bytes,
     "used_bytes": info.used_bytes,
     "evictions": counters.evictions,
+    "row_table_bytes": info.row_table_bytes,
+    "row_bytes": counters.bytes_by_reason.get("row", 0),
 }))
 """
 
 
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peak memory is read from /proc")
-def test_peak_memory_stays_under_the_budget(tiny_models: TinyModels) -> None:
-    # 170 MB of experts: they don't fit beside the program, so slots are recycled
-    path = tiny_models("qwen3moe", n_layer=6, n_expert=64, n_embd=512, n_ff=512)
+needs_proc = pytest.mark.skipif(
+    not Path("/proc/self/status").exists(), reason="peak memory is read from /proc"
+)
+
+
+def _run(path: Path) -> dict[str, int]:
     output = subprocess.run(
         [sys.executable, "-c", _CHILD, str(path), str(BUDGET_BYTES)],
         capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2],
     ).stdout  # fmt: skip
-    facts = json.loads(output)
+    facts: dict[str, int] = json.loads(output)
+    return facts
+
+
+@needs_proc
+def test_peak_memory_stays_under_the_budget(tiny_models: TinyModels) -> None:
+    # 170 MB of experts: they don't fit beside the program, so slots are recycled
+    facts = _run(tiny_models("qwen3moe", n_layer=6, n_expert=64, n_embd=512, n_ff=512))
     assert facts["peak_bytes"] <= BUDGET_BYTES
     assert 64 <= facts["slots"] < 6 * 64
     assert facts["evictions"] > 0
@@ -58,3 +69,13 @@ def test_peak_memory_stays_under_the_budget(tiny_models: TinyModels) -> None:
     # what was planned beside the program, and the program, which is some 50 MiB
     assert facts["planned_bytes"] < facts["used_bytes"] <= BUDGET_BYTES
     assert facts["used_bytes"] - facts["planned_bytes"] < 120 * MIB
+
+
+@needs_proc
+def test_a_table_of_rows_may_be_larger_than_the_budget(tiny_models: TinyModels) -> None:
+    path = tiny_models("gemma4", n_layer=2, n_vocab=40_000, embd_per_layer=4096)
+    facts = _run(path)
+    assert facts["row_table_bytes"] > BUDGET_BYTES
+    assert facts["used_bytes"] <= BUDGET_BYTES
+    assert facts["peak_bytes"] <= BUDGET_BYTES
+    assert 0 < facts["row_bytes"] < BUDGET_BYTES // 10

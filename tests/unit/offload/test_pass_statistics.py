@@ -98,3 +98,20 @@ def test_streamed_experts_that_were_wanted() -> None:
     statistics.misses(1, np.array([2, 3, 7]), 1)
     assert (statistics.expert_streamed, statistics.expert_streamed_used) == (3, 2)
     assert statistics.times.misses.tolist() == [[0, 0], [0, 1]]
+
+
+def test_waits_for_rows_count_for_the_pass_and_for_no_layer() -> None:
+    statistics = PassStatistics(1, 4)
+    statistics.begin_pass(3, True)
+    statistics.waited_for_rows(5)  # before the first layer: nobody computes
+    assert statistics.times.compute_ns.tolist() == [[0], [0]]
+    statistics.layer_done(0, np.array([[0, 1]], np.int32), 10, 0)
+    statistics.waited_for_rows(7)
+    assert statistics.times.compute_ns.tolist() == [
+        [-7],
+        [0],
+    ]  # what the layer's time until the end will hold
+    statistics.begin_pass(1, False)
+    statistics.waited_for_rows(2)
+    assert statistics.row_wait_ns == [5 + 7, 2]
+    assert statistics.times.disk_wait_ns.sum() == 0
