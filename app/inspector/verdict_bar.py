@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from app.inspector.evidence import Verdict
-from app.inspector.wrapped_label import FigureLabel
+from app.inspector.wrapped_label import FigureLabel, SteadyLabel
 
 
 class VerdictBar(QWidget):
@@ -14,7 +14,7 @@ class VerdictBar(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._sentence, self._rule = (
-            FigureLabel("What the engine waits for"),
+            SteadyLabel("What the engine waits for"),
             FigureLabel("Rule of the verdict"),
         )
         self._context = FigureLabel("Size and growth of the KV cache")

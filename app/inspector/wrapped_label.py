@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QLabel
 
 from app.inspector.figures import unbroken
@@ -25,6 +26,24 @@ class FigureLabel(QLabel):
         """Show these."""
         self._words = words
         self.setText(unbroken(words))
+
+
+class SteadyLabel(FigureLabel):
+    """Never gets lower at one width: what stands below must not jump, nor be laid out, each time."""
+
+    def say(self, words: str) -> None:
+        if words != self.words:
+            super().say(words)
+            self._keep_height()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        if event.size().width() != event.oldSize().width():
+            self.setMinimumHeight(0)
+            self._keep_height()
+
+    def _keep_height(self) -> None:
+        self.setMinimumHeight(max(self.minimumHeight(), self.heightForWidth(self.width())))
 
 
 def wrapped_label(name: str) -> QLabel:

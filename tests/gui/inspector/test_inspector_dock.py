@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QDockWidget, QLabel, QMainWindow, QTabWidget
+from PySide6.QtWidgets import QApplication, QDockWidget, QLabel, QMainWindow, QTabWidget
 from pytestqt.qtbot import QtBot
 
+from app.inspector.evidence import Verdict
 from app.inspector.inspector_dock import InspectorDock
 from app.telemetry_store import TelemetryStore
 from engine.events import EngineState
@@ -149,6 +150,17 @@ def test_the_verdict_comes_from_the_counters(qtbot: QtBot, scene: Scene) -> None
     assert scene.dock.verdict_bar.rule == ""
     scene.dock.verdict_bar.show_rule(True)
     assert "1,000 ms of 2,000 ms" in scene.dock.verdict_bar.rule
+
+
+def test_the_views_stay_in_place_when_the_sentence_gets_shorter(qtbot: QtBot, scene: Scene) -> None:
+    scene.show(qtbot)
+    tabs, bar = scene.tabs(), scene.dock.verdict_bar
+    bar.show_verdict(Verdict("A sentence that needs many lines in a narrow dock. " * 4, ""))
+    qtbot.waitUntil(lambda: bar.height() > 60)
+    top = tabs.y()
+    bar.show_verdict(Verdict("Idle.", ""))
+    QApplication.processEvents()
+    assert tabs.y() == top
 
 
 def test_fidelity_shows_with_resident_routing_only(qtbot: QtBot, scene: Scene) -> None:
