@@ -34,7 +34,7 @@ def test_sessions_with_spot_checks_find_nothing(user: SoakUser, tiny_models: Tin
 def test_a_wrong_bit_is_found_and_named(user: SoakUser, tiny_models: TinyModels) -> None:
     model = SoakModel("qwen3moe", tiny_models("qwen3moe"), has_experts=True)
     user.learn_reference(model)
-    right = model.references[16]
+    right = model.references[16, False]
     wrong = right[-1].logits.copy()
     wrong[7] += 0.5
     assert difference(right, right) == ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -34,16 +35,18 @@ class Step:
 
 @dataclass(slots=True)
 class SoakModel:
-    """`references` by unit: the steps of stock llama.cpp with the prompt of a spot check."""
+    """`references` by unit and layout of weights (repacked or not): the steps of stock llama.cpp with the
+    prompt of a spot check."""
 
     name: str
     path: Path
     has_experts: bool
-    references: dict[int, tuple[Step, ...]] = field(default_factory=dict)
+    references: dict[tuple[int, bool], tuple[Step, ...]] = field(default_factory=dict)
 
     def refer(self, prompt: tuple[int, ...]) -> None:
-        """Let stock llama.cpp answer `prompt` greedily with every unit; once, before the soak begins."""
-        self.references = {unit: stock_steps(self, prompt, unit) for unit in UNITS}
+        """Let stock llama.cpp answer `prompt` greedily in every way; once, before the soak begins."""
+        ways = itertools.product(UNITS, (False, True))
+        self.references = {way: stock_steps(self.path, prompt, *way) for way in ways}
 
 
 class RecordingBackend(LlamaCppBackend):
@@ -78,9 +81,9 @@ def soak_models(directory: Path) -> list[SoakModel]:
     ]
 
 
-def stock_steps(model: SoakModel, prompt: tuple[int, ...], unit: int) -> tuple[Step, ...]:
+def stock_steps(path: Path, prompt: tuple[int, ...], unit: int, is_repacked: bool) -> tuple[Step, ...]:
     """Stock llama.cpp: the prompt unit by unit, then greedy tokens one by one."""
-    stock = StockModel(model.path, ContextSettings(SPOT_CONTEXT_TOKENS, unit, 1))
+    stock = StockModel(path, ContextSettings(SPOT_CONTEXT_TOKENS, unit, 1), is_repacked)
     try:
         steps = [
             Step(True, prompt[start : start + unit], stock.evaluate(prompt[start : start + unit], start))

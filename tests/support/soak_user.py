@@ -119,12 +119,14 @@ class SoakUser:
     def _check_spot(self, model: SoakModel) -> bool:
         """Compare with stock; False where few slots made the unit one that stock was not asked for."""
         loaded = self._engine.model
-        if loaded is None or loaded.unit_tokens not in model.references:
+        if loaded is None or loaded.unit_tokens not in UNITS:
             return False
         self.acts["spot check"] += 1
-        fault = difference(self._recorded_answer(), model.references[loaded.unit_tokens])
+        fault = difference(self._recorded_answer(), model.references[loaded.unit_tokens, loaded.is_repacked])
         if fault:
-            self.requests.faults.append(f"{model.name}, unit {loaded.unit_tokens}: {fault}")
+            self.requests.faults.append(
+                f"{model.name}, unit {loaded.unit_tokens}, repacked {loaded.is_repacked}: {fault}"
+            )
         return True
 
     def _recorded_answer(self) -> list[Step]:
@@ -142,7 +144,7 @@ class SoakUser:
             is_prefetch_on=self._chance.random() < 0.7,
             slots_per_class=self._any_slots(),
             profile_dir=self._any_profile(),
-            repack=Repack.OFF,
+            repack=self._chance.choice(tuple(Repack)),
         )
 
     # --- chance ---------------------------------------------------------------------------------
@@ -166,7 +168,7 @@ class SoakUser:
             is_pool_fixed=is_resident and chance.random() < 0.5,
             profile_dir=self._any_profile(),
             hot_per_layer=chance.choice((None, 0, 2)),
-            repack=Repack.OFF,
+            repack=self._chance.choice(tuple(Repack)),
         )
 
     def _any_slots(self) -> int | None:
