@@ -99,6 +99,8 @@ def test_another_layout_of_weights_is_compared_with_the_reference() -> None:
     ours = report(is_repacked=True)
     assert bench_report.identical_logits([BenchRun(CASE, [ours], [other])]) is None
     assert bench_report.identical_logits([BenchRun(CASE, [ours], [other], reference=[same])]) is True
+    on_device = replace(ours, placement={"devices": [{"name": "CUDA0"}]})
+    assert bench_report.identical_logits([BenchRun(CASE, [on_device], [same])]) is None
     wrong = replace(other, is_repacked=True)
     assert bench_report.identical_logits([BenchRun(CASE, [ours], [other], reference=[wrong])]) is False
 
