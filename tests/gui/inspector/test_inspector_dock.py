@@ -7,11 +7,20 @@ from typing import Any
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QApplication, QDockWidget, QLabel, QMainWindow, QTabWidget
+from PySide6.QtWidgets import (
+    QApplication,
+    QDockWidget,
+    QLabel,
+    QMainWindow,
+    QTabWidget,
+    QVBoxLayout,
+    QWidget,
+)
 from pytestqt.qtbot import QtBot
 
 from app.inspector.evidence import Verdict
 from app.inspector.inspector_dock import InspectorDock
+from app.inspector.verdict_bar import VerdictBar
 from app.telemetry_store import TelemetryStore
 from engine.events import EngineState
 from tests.support.telemetry_events import counters_event, load_events, model_info, state_event
@@ -152,15 +161,24 @@ def test_the_verdict_comes_from_the_counters(qtbot: QtBot, scene: Scene) -> None
     assert "1,000 ms of 2,000 ms" in scene.dock.verdict_bar.rule
 
 
-def test_the_views_stay_in_place_when_the_sentence_gets_shorter(qtbot: QtBot, scene: Scene) -> None:
-    scene.show(qtbot)
-    tabs, bar = scene.tabs(), scene.dock.verdict_bar
+def test_what_stands_below_stays_when_the_sentence_gets_shorter(qtbot: QtBot) -> None:
+    page, bar, below = QWidget(), VerdictBar(), QLabel("below")
+    qtbot.addWidget(page)
+    layout = QVBoxLayout(page)
+    layout.addWidget(bar)
+    layout.addWidget(below, 1)
+    page.resize(400, 600)
+    page.show()
+    qtbot.waitExposed(page)
     bar.show_verdict(Verdict("A sentence that needs many lines in a narrow dock. " * 4, ""))
-    qtbot.waitUntil(lambda: bar.height() > 60)
-    top = tabs.y()
+    qtbot.waitUntil(lambda: below.y() > 80)
+    top = below.y()
     bar.show_verdict(Verdict("Idle.", ""))
-    QApplication.processEvents()
-    assert tabs.y() == top
+    for _ in range(5):
+        QApplication.processEvents()
+    assert below.y() == top
+    page.resize(1600, 600)
+    qtbot.waitUntil(lambda: below.y() < top)
 
 
 def test_fidelity_shows_with_resident_routing_only(qtbot: QtBot, scene: Scene) -> None:
