@@ -7,6 +7,7 @@ import dataclasses
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import dataclass
 from functools import partial
 
 from engine.backends.base import CancelToken, LoadReport, LoadResult
@@ -19,9 +20,10 @@ from engine.backends.model_info import describe
 from engine.backends.repacking import Repacking, decide_for_load
 from engine.backends.row_loading import TablesMustBeRead, accept, notes, open_row_tables
 from engine.backends.slot_classes import class_specs, largest_read_bytes, layer_classes, used_layers
+from engine.backends.slot_opening import layer_slots, open_slot_classes, point_tensors
 from engine.config import LoadSettings, Routing, usable_cores
 from engine.errors import DeviceLostError
-from engine.events import LoadPhase
+from engine.events import LoadPhase, ModelInfo
 from engine.gguf.expert_layout import ExpertLayout, LayerExperts, expert_layout
 from engine.gguf.facts import ModelFacts, model_facts
 from engine.gguf.model_file import ModelFile
@@ -33,23 +35,20 @@ from engine.native.context import ContextSettings, NativeContext
 from engine.native.model import NativeModel
 from engine.offload.bias_store import BiasStore
 from engine.offload.dense_reader import Destination, dense_read_rate, read_dense
-from engine.offload.device_slots import DeviceRow
 from engine.offload.expert_pipeline import ExpertPipeline
-from engine.offload.locked_memory import lock_zones
+from engine.offload.locked_memory import ZoneLock, lock_zones
 from engine.offload.pass_statistics import PassStatistics
 from engine.offload.read_job import ReadReason
 from engine.offload.reader_pool import ReaderPool
 from engine.offload.resident_routing import ResidentRouting
 from engine.offload.row_probe import RowProbe
 from engine.offload.row_tables import RowTables
-from engine.offload.slot_arena import SlotArena
 from engine.offload.slot_layers import LayerSlots, SlotClass
 from engine.offload.slot_populator import SlotPopulator
 from engine.offload.weight_files import WeightFiles
-from engine.placement.placement_plan import ClassPlan, PlacementPlan
+from engine.placement.placement_plan import PlacementPlan
 from engine.placement.resident_pools import PoolShape, ResidentPools
 from engine.placement.routing_trace import RoutingRecorder
-from engine.placement.slot_table import SlotTable
 from engine.placement.tier import Tier
 
 _RAISED_FLAG = c.create_string_buffer(b"\x01")  # an abort flag that is always up
@@ -85,6 +84,43 @@ def _load(
             raise fault from error  # whatever llama.cpp made of it
 
 
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    """What a load goes by until there is a context."""
+
+    budget: LoadBudget
+    devices: DeviceLoading
+    plan: PlacementPlan
+    repacking: Repacking
+
+
+@dataclass(frozen=True, slots=True)
+class _Weights:
+    """The mapped model with its dense weights read; `layers`: expert layers that llama.cpp uses."""
+
+    model: NativeModel
+    layers: tuple[LayerExperts, ...]
+    biases: BiasStore
+    readers: ReaderPool
+    drive_bytes_per_second: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Placed:
+    """Context and slots."""
+
+    heat: HeatKeeper
+    tables: tuple[RowTables, RowProbe] | None
+    pipeline: ExpertPipeline | None
+    context: NativeContext
+    context_bytes: int
+    plan: PlacementPlan
+    slot_classes: list[SlotClass]
+    layers: list[LayerSlots]
+    lock: ZoneLock
+    statistics: PassStatistics
+
+
 class _Loader:
     """One load; the stack closes what was opened unless the load succeeds."""
 
@@ -100,6 +136,7 @@ class _Loader:
         self._settings, self._cancel, self._idle, self._stack = settings, cancel, idle, stack
         self._send = report
         self._devices: DeviceLoading | None = None
+        self._stage_bytes = 0
         self._started_ns = time.perf_counter_ns()
         self._enter(LoadPhase.INSPECT)
         self._file: ModelFile = read_model(settings.path)
@@ -115,88 +152,123 @@ class _Loader:
 
     def run(self) -> Loaded:
         claimed_before = claimed_bytes()
-        stage_bytes = largest_read_bytes(self._layout)
-        budget = LoadBudget.measure(self._settings, self._layout, self._facts, stage_bytes, self._tables)
-        classes = layer_classes(self._layout.layers)
-        devices = self._devices = DeviceLoading(self._settings, self._layout, self._facts, self._stack)
-        budget = devices.make_plan(budget, classes)
-        settings = devices.host_settings
-        first_plan = budget.plan(class_specs(classes), settings, budget.context_estimate_bytes)
-        repacking = decide_for_load(self._settings, self._file, self._layout, first_plan)
-        budget = budget.with_dense(repacking.extra_dense_bytes)
-
+        self._stage_bytes = largest_read_bytes(self._layout)
+        draft = self._draft()
         files = WeightFiles(tuple(shard.path for shard in self._file.shards))
         self._stack.callback(files.close)
-        model = self._map(devices, repacking)
-        layers = used_layers(self._layout, self._facts.architecture, model)
-        biases = BiasStore(layers)
-        self._stack.callback(biases.close)
-        readers = ReaderPool(files, self._settings.reader_threads, stage_bytes)
-        self._stack.callback(readers.close)
-        self._read_dense(model, biases, readers)
-        bytes_by_reason, busy_ns, _ = readers.snapshot()
-        dense_bytes = (
-            bytes_by_reason.get(ReadReason.DENSE, 0) if files.is_direct and not model.repacked.tensors else 0
-        )
+        weights = self._read_weights(draft, files)
         load_ns = time.perf_counter_ns() - self._started_ns
-
-        heat = HeatKeeper(self._settings, self._file, layers, self._layout.top_k)
-        rows = devices.open_slots(layers, model, heat)
-        tables = open_row_tables(self._tables, model, readers, self._stack)
-        is_steered = bool(layers or tables)
-        pipeline = (
-            ExpertPipeline(readers, self._settings.is_prefetch_on, devices.devices) if is_steered else None
-        )
-        context, context_bytes = self._open_context(model, budget, first_plan, pipeline)
-        classes = layer_classes(layers)
-        plan = budget.plan(class_specs(classes), settings, context_bytes)
-        slot_classes = self._open_slots(classes, plan, readers, heat, repacking)
-        lock = lock_zones([s for each in slot_classes for s in each.arena.zone_spans(each.table.zone_slots)])
-        layer_slots = _layer_slots(slot_classes, classes, biases, rows)
-        _point_tensors(model, layer_slots)
-        statistics = PassStatistics(len(layers), max((layer.n_expert for layer in layers), default=0))
-        for layer in layer_slots:
-            if layer.device is not None:
-                statistics.kept_tiers[layer.index] = Tier.VRAM
-        if pipeline is not None:
-            pipeline.attach(
-                layer_slots,
-                statistics,
-                self._resident(layer_slots, heat),
-                lambda: context.set_abort_flag(c.addressof(_RAISED_FLAG)),
-            )
-            self._probe(pipeline, model, context, layer_slots, tables)
-            self._record(pipeline, layers)
-            pipeline.filling.load_members(self._cancel.check, self._report_pools)
-            self._stack.callback(SlotPopulator([c.arena for c in slot_classes]).close)
-        info = describe(
-            self._settings, self._facts, budget, plan, context.context_tokens, context_bytes, files.is_direct
-        )
-        used_bytes = budget.program_bytes + claimed_bytes() - claimed_before
-        info = dataclasses.replace(
-            info,
-            notes=info.notes + heat.notes + lock.notes + notes(self._tables, self._whole_tables),
-            locked_bytes=lock.locked_bytes,
-            used_bytes=used_bytes - (tables[0].absent_bytes if tables else 0),
-            drive_bytes_per_second=dense_read_rate(dense_bytes, busy_ns),
-        )
-        info = devices.describe(repacking.described(info, classes))
-        result = LoadResult(info, load_ns, time.perf_counter_ns() - self._started_ns - load_ns)
+        placed = self._place(draft, weights)
+        if placed.pipeline is not None:
+            self._start(placed.pipeline, placed, weights)
+        info = self._describe(draft, weights, placed, files.is_direct, claimed_before)
+        initialise_ns = time.perf_counter_ns() - self._started_ns - load_ns
         loaded = Loaded(
-            result,
-            model,
-            context,
-            devices.devices,
-            readers,
-            slot_classes,
-            layer_slots,
-            pipeline,
-            statistics,
-            heat,
+            LoadResult(info, load_ns, initialise_ns),
+            weights.model,
+            placed.context,
+            draft.devices.devices,
+            weights.readers,
+            placed.slot_classes,
+            placed.layers,
+            placed.pipeline,
+            placed.statistics,
+            placed.heat,
             self._stack.pop_all(),
         )
         loaded.resources.callback(loaded.save_heat)
         return loaded
+
+    def _draft(self) -> _Draft:
+        """The plan as far as the file and the memory tell, before llama.cpp has said what a context takes."""
+        budget = LoadBudget.measure(
+            self._settings, self._layout, self._facts, self._stage_bytes, self._tables
+        )
+        classes = layer_classes(self._layout.layers)
+        devices = self._devices = DeviceLoading(self._settings, self._layout, self._facts, self._stack)
+        budget = devices.make_plan(budget, classes)
+        plan = budget.plan(class_specs(classes), devices.host_settings, budget.context_estimate_bytes)
+        repacking = decide_for_load(self._settings, self._file, self._layout, plan)
+        return _Draft(budget.with_dense(repacking.extra_dense_bytes), devices, plan, repacking)
+
+    def _read_weights(self, draft: _Draft, files: WeightFiles) -> _Weights:
+        model = self._map(draft.devices, draft.repacking)
+        layers = used_layers(self._layout, self._facts.architecture, model)
+        biases = BiasStore(layers)
+        self._stack.callback(biases.close)
+        readers = ReaderPool(files, self._settings.reader_threads, self._stage_bytes)
+        self._stack.callback(readers.close)
+        self._read_dense(model, biases, readers)
+        bytes_by_reason, busy_ns, _ = readers.snapshot()
+        is_plain_read = files.is_direct and not model.repacked.tensors
+        dense_bytes = bytes_by_reason.get(ReadReason.DENSE, 0) if is_plain_read else 0
+        return _Weights(model, layers, biases, readers, dense_read_rate(dense_bytes, busy_ns))
+
+    def _place(self, draft: _Draft, weights: _Weights) -> _Placed:
+        """Context, then slots for what it left of the budget."""
+        model, layers, readers = weights.model, weights.layers, weights.readers
+        heat = HeatKeeper(self._settings, self._file, layers, self._layout.top_k)
+        rows = draft.devices.open_slots(layers, model, heat)
+        tables = open_row_tables(self._tables, model, readers, self._stack)
+        pipeline = None
+        if layers or tables:
+            pipeline = ExpertPipeline(readers, self._settings.is_prefetch_on, draft.devices.devices)
+        context, context_bytes = self._open_context(model, draft, pipeline)
+        classes = layer_classes(layers)
+        plan = draft.budget.plan(class_specs(classes), draft.devices.host_settings, context_bytes)
+        self._enter(LoadPhase.SLOTS)
+        slot_classes = open_slot_classes(
+            classes, plan, self._layout.top_k, heat, draft.repacking, self._stack
+        )
+        # closed first: no thread may touch an arena that is gone
+        self._stack.callback(readers.close)
+        lock = lock_zones([s for each in slot_classes for s in each.arena.zone_spans(each.table.zone_slots)])
+        placed = layer_slots(slot_classes, classes, weights.biases, rows)
+        point_tensors(model, placed)
+        statistics = PassStatistics(len(layers), max((layer.n_expert for layer in layers), default=0))
+        for layer in placed:
+            if layer.device is not None:
+                statistics.kept_tiers[layer.index] = Tier.VRAM
+        return _Placed(
+            heat, tables, pipeline, context, context_bytes, plan, slot_classes, placed, lock, statistics
+        )
+
+    def _start(self, pipeline: ExpertPipeline, placed: _Placed, weights: _Weights) -> None:
+        """Connect the pipeline, check the graph, fill pools."""
+        context = placed.context
+        pipeline.attach(
+            placed.layers,
+            placed.statistics,
+            self._resident(placed.layers, placed.heat),
+            lambda: context.set_abort_flag(c.addressof(_RAISED_FLAG)),
+        )
+        self._probe(pipeline, weights.model, context, placed.layers, placed.tables)
+        self._record(pipeline, weights.layers)
+        pipeline.filling.load_members(self._cancel.check, self._report_pools)
+        self._stack.callback(SlotPopulator([each.arena for each in placed.slot_classes]).close)
+
+    def _describe(
+        self, draft: _Draft, weights: _Weights, placed: _Placed, is_direct: bool, claimed_before: int
+    ) -> ModelInfo:
+        info = describe(
+            self._settings,
+            self._facts,
+            draft.budget,
+            placed.plan,
+            placed.context.context_tokens,
+            placed.context_bytes,
+            is_direct,
+        )
+        absent_bytes = placed.tables[0].absent_bytes if placed.tables else 0
+        table_notes = notes(self._tables, self._whole_tables)
+        info = dataclasses.replace(
+            info,
+            notes=info.notes + placed.heat.notes + placed.lock.notes + table_notes,
+            locked_bytes=placed.lock.locked_bytes,
+            used_bytes=draft.budget.program_bytes + claimed_bytes() - claimed_before - absent_bytes,
+            drive_bytes_per_second=weights.drive_bytes_per_second,
+        )
+        return draft.devices.describe(draft.repacking.described(info, layer_classes(weights.layers)))
 
     def _resident(self, layers: list[LayerSlots], heat: HeatKeeper) -> ResidentRouting | None:
         if self._settings.routing is not Routing.RESIDENT or not layers:
@@ -269,12 +341,12 @@ class _Loader:
             self._devices.devices.check()
 
     def _open_context(
-        self, model: NativeModel, budget: LoadBudget, plan: PlacementPlan, pipeline: ExpertPipeline | None
+        self, model: NativeModel, draft: _Draft, pipeline: ExpertPipeline | None
     ) -> tuple[NativeContext, int]:
         """The context and the memory it took (KV, compute and output buffers)."""
         self._enter(LoadPhase.CONTEXT)
         settings = ContextSettings(
-            budget.context_tokens, plan.unit_tokens, self._settings.threads or usable_cores()
+            draft.budget.context_tokens, draft.plan.unit_tokens, self._settings.threads or usable_cores()
         )
         before = private_bytes()
         on_node = pipeline.on_node if pipeline else None
@@ -290,24 +362,6 @@ class _Loader:
             devices.on_lost(lambda: context.set_abort_flag(c.addressof(_RAISED_FLAG)))
             self._stack.callback(devices.on_lost, lambda: None)  # before the context is gone
 
-    def _open_slots(
-        self,
-        classes: list[list[LayerExperts]],
-        plan: PlacementPlan,
-        readers: ReaderPool,
-        heat: HeatKeeper,
-        repacking: Repacking,
-    ) -> list[SlotClass]:
-        slot_classes = []
-        self._enter(LoadPhase.SLOTS)
-        for layers, class_plan in zip(classes, plan.classes, strict=True):
-            slot_class = _slot_class(layers, class_plan, self._layout.top_k, heat, repacking)
-            self._stack.callback(slot_class.arena.close)
-            slot_classes.append(slot_class)
-        # closed first: no thread may touch an arena that is gone
-        self._stack.callback(readers.close)
-        return slot_classes
-
     def _probe(
         self,
         pipeline: ExpertPipeline,
@@ -321,68 +375,3 @@ class _Loader:
         probe_graph(pipeline, model, context, layers, probe, self._check, self._facts.architecture)
         if tables:
             accept(*tables, pipeline)
-
-
-def _slot_class(
-    layers: list[LayerExperts], plan: ClassPlan, top_k: int, heat: HeatKeeper, repacking: Repacking
-) -> SlotClass:
-    n_expert = layers[0].n_expert
-    return SlotClass(
-        plan,
-        SlotArena(layers[0], plan.slots, repacking.forms(layers[0])),
-        SlotTable(len(layers), n_expert, plan.slots, top_k, heat.known(layers), plan.hot_per_layer),
-        {},
-    )
-
-
-def _layer_slots(
-    slot_classes: list[SlotClass],
-    classes: list[list[LayerExperts]],
-    biases: BiasStore,
-    devices: dict[int, DeviceRow],
-) -> list[LayerSlots]:
-    placed = [
-        (layer, row, slot_class)
-        for slot_class, layers in zip(slot_classes, classes, strict=True)
-        for row, layer in enumerate(layers)
-    ]
-    placed.sort(key=lambda item: item[0].layer)
-    return [
-        LayerSlots(
-            index,
-            row,
-            layer,
-            slot_class,
-            biases.addresses(layer),
-            _present(slot_class, row, devices.get(layer.layer)),
-            devices.get(layer.layer),
-        )
-        for index, (layer, row, slot_class) in enumerate(placed)
-    ]
-
-
-def _present(slot_class: SlotClass, row: int, device: DeviceRow | None) -> bytearray | None:
-    table = slot_class.table if device is None else device.slot_class.table
-    return table.present[row if device is None else device.row] if table.is_complete else None
-
-
-def _point_tensors(model: NativeModel, layers: list[LayerSlots]) -> None:
-    """Let the expert tensors in RAM see all slots of their class; with one for every expert, just their own.
-
-    llama.cpp's work per operation grows with the number of experts it sees.
-    """
-    for layer in layers:
-        if layer.device is not None:
-            continue
-        arena, table = layer.slot_class.arena, layer.slot_class.table
-        own = range(layer.row * table.n_expert, (layer.row + 1) * table.n_expert)
-        slots = own if table.is_complete else range(table.n_slots)
-        for index, weight in enumerate(layer.experts.weights):
-            address = model.experts.tensors[weight.tensor.name]
-            native_tensor.point_at_slots(address, 2, arena.weight_view(index, weight, slots))
-            form = arena.forms[index]
-            if form is not None:
-                model.hold_repacked(address, form)
-        for index, bias in enumerate(layer.experts.biases):
-            address = model.experts.tensors[bias.tensor.name]
-            native_tensor.point_at_slots(address, 1, arena.bias_view(index, slots))
