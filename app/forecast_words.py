@@ -49,7 +49,7 @@ def forecast_rows(now: Forecast | None, then: Forecast | None) -> list[tuple[str
 
 _NAMES = (
     "slots per layer", "slots to lend", "prompt unit", "memory budget", "expert slots", "dense weights",
-    "context and buffers", "experts on disk only", "hit rate, warm",
+    "context and buffers", "experts on disk only", "hit rate expected",
 )  # fmt: skip
 
 
@@ -65,7 +65,7 @@ def _figures(forecast: Forecast | None) -> dict[str, str]:
         format_size(forecast.dense_bytes),
         format_size(forecast.context_bytes),
         format_size(forecast.disk_bytes),
-        _UNKNOWN if forecast.hit_rate is None else f"{_percent(forecast.hit_rate)} expected",
+        _UNKNOWN if forecast.hit_rate is None else _percent(forecast.hit_rate),
     )
     return dict(zip(_NAMES, figures, strict=True))
 

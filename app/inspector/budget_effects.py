@@ -42,8 +42,9 @@ def _hot_state(asked: LoadSettings, model: ModelInfo) -> str:
     if not model.slot_classes:
         return ""
     hot = [each.hot_per_layer for each in model.slot_classes]
-    place = "" if not any(hot) else f" in {'device memory' if _has_device_slots(model) else 'RAM'}"
-    return f"now {_span(hot)}{place}{_asked_words(asked.hot_per_layer, hot)}"
+    place = "device memory" if _has_device_slots(model) else "locked RAM" if model.locked_bytes else "RAM"
+    words = f"now {_span(hot)} in {place}" if any(hot) else "now 0"
+    return words + _asked_words(asked.hot_per_layer, hot)
 
 
 def _unit_state(asked: LoadSettings, model: ModelInfo) -> str:
@@ -123,17 +124,6 @@ def _hot_difference(asked: LoadSettings, model: ModelInfo) -> str:
     return f"You asked for {wanted:,} hot experts per layer, there are {_span(hot)}."
 
 
-def _locked_difference(asked: LoadSettings, model: ModelInfo) -> str:
-    in_ram = [each for each in model.slot_classes if not each.device_slots]
-    hot_bytes = sum(each.hot_per_layer * len(each.layers) * each.slot_bytes for each in in_ram)
-    if model.locked_bytes >= hot_bytes:
-        return ""
-    return (
-        f"Of the hot zone’s {format_size(hot_bytes)} the system keeps {format_size(model.locked_bytes)} "
-        "locked in RAM; the rest it may move to disk. Raise its limit of locked memory (ulimit -l) for more."
-    )
-
-
 def _repack_difference(asked: LoadSettings, model: ModelInfo) -> str:
     done, all_layers = _layers(_repacked(model)), _layers(model.slot_classes)
     if asked.repack is Repack.ON and done < all_layers:
@@ -154,7 +144,6 @@ _CHECKS: Sequence[State] = (
     _ram_difference,
     _pool_difference,
     _hot_difference,
-    _locked_difference,
     _repack_difference,
     _device_difference,
 )

@@ -57,7 +57,7 @@ class BudgetPanel(QWidget):
         self._differences.setAccessibleName("What differs from what you asked for")
         self.fidelity = FidelityMeter()
         self.reload, self.undo = QPushButton(_RELOAD), QPushButton("Undo changes")
-        self._forecast = FigureTable("Forecast", ("Forecast", "Now", "After a reload"))
+        self._forecast = FigureTable("Forecast", ("Forecast", "Now", "Then"))
         self._card_table = FigureTable("Graphics cards", ("Graphics cards, by the driver", ""))
         self._delay = QTimer(self, singleShot=True, interval=_ASK_DELAY_MS)
         self._delay.timeout.connect(self._ask_forecast)

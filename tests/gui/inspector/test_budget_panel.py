@@ -130,7 +130,7 @@ def test_a_forecast_is_put_beside_what_is_now(panel: BudgetPanel) -> None:
     panel.show_forecast(ForecastAnswer(wanted, replace(now, pool_per_layer=(4, 4), hit_rate=0.5)))
     rows = {name: (before, after) for name, before, after in panel.forecast_rows}
     assert rows["slots per layer"] == ("2 of 8", "4 of 8")
-    assert rows["hit rate, warm"] == ("25 % expected", "50 % expected")
+    assert rows["hit rate expected"] == ("25 %", "50 %")
 
 
 def test_an_overtaken_forecast_is_dropped(panel: BudgetPanel) -> None:

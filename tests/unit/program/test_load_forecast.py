@@ -66,7 +66,7 @@ def test_rows_put_what_is_unknown_as_such() -> None:
     assert rows["slots to lend"] == ("n/a", "64")
     assert rows["memory budget"] == ("n/a", "6 GiB")
     assert rows["experts on disk only"] == ("n/a", "9 GiB")
-    assert rows["hit rate, warm"] == ("n/a", "78 % expected")
+    assert rows["hit rate expected"] == ("n/a", "78 %")
     assert len(rows) == 9
 
 
