@@ -63,9 +63,9 @@ CHOICES = {
         Choice(
             "repack", "Repacking", "Whether weights are laid out anew for the fastest kernels.",
             "Repacked experts compute faster, but each must be rewritten as it enters its slot. That "
-            "pays where experts stay, and costs where they are read again and again. Automatic "
-            "decides by the share of experts that have a slot. Types of weights that have no such "
-            "kernels stay as they are.",
+            "pays where experts stay, and costs where they are read again and again. Automatic weighs "
+            "what rewriting costs a token against what the kernels save, and the load says why. Answers "
+            "are those of stock llama.cpp, with its own repacking or without.",
         ),
         Choice(
             "devices", "Devices", "Where weights may be besides this machine’s RAM.",
