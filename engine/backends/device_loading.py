@@ -8,12 +8,14 @@ from dataclasses import replace
 
 from engine.backends.heat_keeper import HeatKeeper
 from engine.backends.load_budget import LoadBudget
-from engine.config import LoadSettings
+from engine.config import LoadSettings, Repack, format_size, usable_cores
 from engine.events import DeviceInfo, ModelInfo, SlotClassInfo
 from engine.gguf.expert_layout import ExpertLayout, LayerExperts
 from engine.gguf.facts import ModelFacts
+from engine.hardware.memory_rate import measure_memory_rate
 from engine.native.device_share import DeviceShare
 from engine.native.devices import Device, DeviceLink, DeviceSet
+from engine.native.link_rate import measure_link_rate
 from engine.native.model import NativeModel
 from engine.offload.device_arena import DeviceArena, device_slot_bytes
 from engine.offload.device_slots import DeviceClass, DeviceRow, own_slots, tensor_addresses
@@ -37,6 +39,8 @@ class DeviceLoading:
         self._memory = stack.enter_context(ExitStack())
         self._settings, self._layout, self._facts = settings, layout, facts
         self.plan = DevicePlan(facts.n_layer + 1, ())
+        self.link_rates: tuple[float | None, ...] = ()
+        self.memory_rate: float | None = None
         self._links: dict[int, DeviceLink] = {}
 
     def make_plan(self, budget: LoadBudget, classes: list[list[LayerExperts]]) -> LoadBudget:
@@ -46,8 +50,9 @@ class DeviceLoading:
         kv_bytes = self._facts.kv_bytes_per_token * budget.context_tokens
         dense = dense_layer_bytes(self._layout, self._facts.n_layer)
         kv_layer_bytes = kv_bytes // max(1, self._facts.n_layer)
+        self.link_rates = tuple(measure_link_rate(device) for device in self.devices.devices)
         request = DeviceRequest(
-            tuple(_room(device) for device in self.devices.devices),
+            tuple(map(_room, self.devices.devices, self.link_rates)),
             (*(size + kv_layer_bytes for size in dense[:-1]), dense[-1]),
             max(0, budget.context_estimate_bytes - kv_bytes),
             device_specs(classes),
@@ -58,14 +63,20 @@ class DeviceLoading:
             self._settings.staging_slots,
         )
         self.plan = plan_devices(request)
+        if not request.is_asked and any(not each.is_complete for each in self.plan.classes):
+            # copies would be needed: is computing in RAM quicker?
+            self.memory_rate = measure_memory_rate(self._settings.threads or usable_cores())
+            self.plan = plan_devices(replace(request, memory_bytes_per_second=self.memory_rate))
         moved = range(self.plan.first_layer, self._facts.n_layer)
         dense_bytes = sum(dense[self.plan.first_layer :])
         return budget.relieved(dense_bytes, kv_layer_bytes * len(moved), self.plan.unit_tokens)
 
     @property
     def host_settings(self) -> LoadSettings:
-        """Settings for what stays: with experts on a device, the hot zone is there and nowhere else."""
-        return replace(self._settings, hot_per_layer=0) if self.plan.classes else self._settings
+        """Settings for what stays: experts on devices have their hot zone there and are copied as they are."""
+        if not self.plan.classes:
+            return self._settings
+        return replace(self._settings, hot_per_layer=0, repack=Repack.OFF)
 
     @property
     def share(self) -> DeviceShare:
@@ -110,10 +121,35 @@ class DeviceLoading:
     def describe(self, info: ModelInfo) -> ModelInfo:
         """What a load with these devices tells the user; bytes are planned sizes."""
         classes = tuple(self._describe_class(each) for each in info.slot_classes)
-        devices = tuple(
-            self._describe_device(index, device) for index, device in enumerate(self.devices.devices)
+        return replace(info, slot_classes=classes, devices=self.infos(), notes=info.notes + self.notes())
+
+    def infos(self) -> tuple[DeviceInfo, ...]:
+        """What is planned for each device."""
+        return tuple(self._describe_device(*each) for each in enumerate(self.devices.devices))
+
+    def notes(self) -> tuple[str, ...]:
+        """Sentences about what was decided for the devices."""
+        if not self.devices.devices:
+            return ()
+        if not sum(self.plan.layers):
+            return ("No layer of this model fits on the devices, so they are not used.",)
+        notes = []
+        if self.plan.first_layer:
+            notes.append(f"Layers below {self.plan.first_layer} don't fit on the devices and stay in RAM.")
+        on_devices, with_experts = self.plan.device_layers, self.plan.expert_layers
+        left = [n for n in self._facts.moe_layers if n in on_devices and n not in with_experts]
+        if left:
+            notes.append(f"Experts of {len(left)} layers on devices stay in RAM{self._why_they_stay()}.")
+        return tuple(notes)
+
+    def _why_they_stay(self) -> str:
+        rates = [rate for rate in self.link_rates if rate is not None]
+        if self.memory_rate is None or not rates:
+            return ": there is no room for more"
+        return (
+            f": computing them here, from memory at {format_size(self.memory_rate)}/s, is quicker than "
+            f"copying those that are needed over a link of {format_size(min(rates))}/s"
         )
-        return replace(info, slot_classes=classes, devices=devices)
 
     def _describe_class(self, info: SlotClassInfo) -> SlotClassInfo:
         plans = [each for each in self.plan.classes if set(each.spec.layers) <= set(info.layers)]
@@ -130,6 +166,7 @@ class DeviceLoading:
             self.plan.budget_bytes[index],
             self.plan.used_bytes[index],
             tuple(sorted(n for each in self.plan.classes if each.device == index for n in each.spec.layers)),
+            self.link_rates[index],
         )
 
 
@@ -155,5 +192,5 @@ def dense_layer_bytes(layout: ExpertLayout, n_layer: int) -> list[int]:
     return sizes
 
 
-def _room(device: Device) -> DeviceRoom:
-    return DeviceRoom(device.name, device.memory().free_bytes, device.largest_buffer_bytes)
+def _room(device: Device, link_rate: float | None) -> DeviceRoom:
+    return DeviceRoom(device.name, device.memory().free_bytes, device.largest_buffer_bytes, link_rate)

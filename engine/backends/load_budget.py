@@ -42,6 +42,7 @@ class LoadBudget:
     context_estimate_bytes: int
     top_k: int
     largest_unit_tokens: int = AUTO_UNITS[0]
+    kv_on_devices_bytes: int = 0
 
     @classmethod
     def measure(
@@ -84,6 +85,7 @@ class LoadBudget:
             dense_bytes=self.dense_bytes - dense_bytes,
             context_estimate_bytes=self.context_estimate_bytes - kv_bytes,
             largest_unit_tokens=unit_tokens or self.largest_unit_tokens,
+            kv_on_devices_bytes=kv_bytes,
         )
 
     def with_dense(self, extra_bytes: int) -> LoadBudget:

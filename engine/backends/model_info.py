@@ -19,7 +19,7 @@ def describe(
     is_direct_io: bool,
 ) -> ModelInfo:
     """The loaded model as a frozen value; bytes are planned sizes."""
-    kv_bytes = facts.kv_bytes_per_token * context_tokens
+    kv_bytes = facts.kv_bytes_per_token * context_tokens - budget.kv_on_devices_bytes
     return ModelInfo(
         path=str(settings.path),
         name=facts.name,

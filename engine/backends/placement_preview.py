@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 
+from engine.backends.device_loading import DeviceLoading
 from engine.backends.heat_keeper import known_use, saved_profile
 from engine.backends.load_budget import LoadBudget
 from engine.backends.repacking import Repacking, decide_repacking
 from engine.backends.slot_classes import class_specs, largest_read_bytes, layer_classes
 from engine.config import LoadSettings, Routing
+from engine.errors import DeviceError
+from engine.events import DeviceInfo
 from engine.gguf.expert_layout import ExpertLayout, expert_layout
 from engine.gguf.facts import ModelFacts, model_facts
 from engine.gguf.model_file import ModelFile
@@ -34,10 +38,17 @@ class PlacementPreview:
     profile: HeatProfile | None
     repacking: Repacking
     notes: tuple[str, ...]
+    devices: tuple[DeviceInfo, ...] = ()
+
+    @property
+    def vram_bytes(self) -> int:
+        """What devices would take in all."""
+        return sum(device.used_bytes for device in self.devices)
 
     @property
     def kv_bytes(self) -> int:
-        return self.facts.kv_bytes_per_token * self.budget.context_tokens
+        """What of the KV cache is in RAM."""
+        return self.facts.kv_bytes_per_token * self.budget.context_tokens - self.budget.kv_on_devices_bytes
 
     @property
     def repacked_classes(self) -> list[bool]:
@@ -87,12 +98,40 @@ def preview_placement(settings: LoadSettings, program_bytes: int | None = None) 
     tables = row_tables(model, bool(layout.layers))
     budget = LoadBudget.measure(settings, layout, facts, largest_read_bytes(layout), tables, program_bytes)
     specs = class_specs(layer_classes(layout.layers))
-    plan = budget.plan(specs, settings, budget.context_estimate_bytes)
+    devices = _preview_devices(settings, layout, facts, budget)
+    budget, host_settings = devices.budget, devices.host_settings
+    plan = budget.plan(specs, host_settings, budget.context_estimate_bytes)
     profile, notes = saved_profile(settings, model)
-    repacking = decide_repacking(settings, layout, plan, known_use(profile, plan, facts.top_k))
+    repacking = decide_repacking(host_settings, layout, plan, known_use(profile, plan, facts.top_k))
     if repacking.extra_dense_bytes:
         budget = budget.with_dense(repacking.extra_dense_bytes)
-        plan = budget.plan(specs, settings, budget.context_estimate_bytes)
+        plan = budget.plan(specs, host_settings, budget.context_estimate_bytes)
+    notes += repacking.notes + devices.notes
     return PlacementPreview(
-        settings, model, layout, facts, budget, plan, profile, repacking, notes + repacking.notes
+        settings, model, layout, facts, budget, plan, profile, repacking, notes, devices.infos
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Devices:
+    """What devices would take, and what then stays."""
+
+    budget: LoadBudget
+    host_settings: LoadSettings
+    infos: tuple[DeviceInfo, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def _preview_devices(
+    settings: LoadSettings, layout: ExpertLayout, facts: ModelFacts, budget: LoadBudget
+) -> _Devices:
+    """Asks the devices, if there are any; one that can't be asked now (it may be busy) becomes a note."""
+    if not settings.devices:
+        return _Devices(budget, settings)
+    with ExitStack() as stack:
+        try:
+            loading = DeviceLoading(settings, layout, facts, stack)
+            left = loading.make_plan(budget, layer_classes(layout.layers))
+            return _Devices(left, loading.host_settings, loading.infos(), loading.notes())
+        except DeviceError as error:
+            return _Devices(budget, settings, notes=(f"Planned without devices. {error}",))

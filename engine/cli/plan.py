@@ -21,7 +21,6 @@ from engine.cli.bench_spans import expert_spans
 from engine.cli.plan_report import Forecast, plan_document, plan_text
 from engine.cli.terminal import Terminal
 from engine.config import LoadSettings, usable_cores
-from engine.errors import UsageError
 from engine.hardware.drive_rate import DriveRate, measure_drive_rate
 from engine.hardware.memory_rate import measure_memory_rate
 from engine.placement.forecast import decode_range, hit_rate
@@ -51,11 +50,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
     """Print the plan and the forecast; a budget that is too small is refused with what is needed."""
     settings = _settings(arguments)
-    if settings.devices:
-        raise UsageError(
-            "Experts can't be planned onto a device: the plan knows this machine's RAM only.",
-            "Leave out --device.",
-        )
     preview = preview_placement(settings)
     forecast = _forecast(preview, not arguments.no_measure, terminal)
     terminal.clear_progress()

@@ -45,7 +45,10 @@ def plan_document(preview: PlacementPreview, forecast: Forecast) -> dict[str, ob
             "reason": preview.repacking.choice.reason,
         },
         "tiers": {
-            "vram": {"total_bytes": 0},
+            "vram": {
+                "total_bytes": preview.vram_bytes,
+                "devices": [asdict(device) for device in preview.devices],
+            },
             "host": {**_host_bytes(preview), "left_over_bytes": _left_over_bytes(preview)},
             "disk": {"expert_bytes": preview.disk_bytes, "row_table_bytes": budget.row_table_bytes},
         },
@@ -115,9 +118,22 @@ def _size_rows(preview: PlacementPreview) -> list[tuple[str, str]]:
         ("  expert slots", format_size(host["slots_bytes"])),
         ("    of it locked", f"{format_size(preview.plan.zone_bytes)} (hot zone, if the system allows it)"),
         ("  left over", format_size(_left_over_bytes(preview))),
-        ("VRAM", "0 B"),
+        *_device_rows(preview),
         ("experts on disk only", format_size(preview.disk_bytes)),
         ("row tables on disk only", format_size(budget.row_table_bytes)),
+    ]
+
+
+def _device_rows(preview: PlacementPreview) -> list[tuple[str, str]]:
+    if not preview.devices:
+        return [("VRAM", "0 B")]
+    return [
+        (
+            f"device {device.name}",
+            f"{format_size(device.used_bytes)} of {format_size(device.budget_bytes)}; "
+            f"experts of {len(device.layers)} layers",
+        )
+        for device in preview.devices
     ]
 
 

@@ -1,12 +1,13 @@
 """What goes to which device: dense weights and KV cache of the last layers, and slots for their experts.
 
-Pure arithmetic on sizes. Slots on a device are a hot zone per layer (the most used experts, which stay) and
-staging that copies pass through; where every expert has a slot there is nothing to copy.
+Pure arithmetic on sizes and rates. Slots on a device are a hot zone per layer (the most used experts, which
+stay) and staging that copies pass through. Where every expert of a layer has a slot there is nothing to copy;
+and where copying would take longer than computing in RAM, a layer's experts stay there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 
 from engine.config import MIB
@@ -14,15 +15,17 @@ from engine.placement.placement_plan import AUTO_UNITS, SlotClassSpec, worst_cas
 
 HEADROOM_BYTES = 600 * MIB
 DEFAULT_HOT = 5
+_LEAST_STAGED_UNIT = 64  # staging for fewer tokens would slow prompts more than it helps answers
 
 
 @dataclass(frozen=True, slots=True)
 class DeviceRoom:
-    """One device: what is free there now, and the largest piece it allocates."""
+    """One device: what is free there now, the largest piece it allocates, what its link gives."""
 
     name: str
     free_bytes: int
     largest_buffer_bytes: int = 1 << 62
+    link_bytes_per_second: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +33,7 @@ class DeviceRequest:
     """`layer_bytes[i]`: dense weights and KV cache of layer i; the last entry is the output.
 
     `classes`: expert layers, with the bytes of a slot on a device. `compute_bytes`: what each device needs to
-    compute a unit. None: automatic.
+    compute a unit. `memory_bytes_per_second`: what the processor reads from RAM. None: automatic, unknown.
     """
 
     rooms: tuple[DeviceRoom, ...]
@@ -43,6 +46,12 @@ class DeviceRequest:
     hot_per_layer: int | None = None
     staging_slots: int | None = None
     largest_unit_tokens: int = AUTO_UNITS[0]
+    memory_bytes_per_second: float | None = None
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether the user chose how to use the devices, so that nothing else is weighed."""
+        return self.hot_per_layer is not None or self.staging_slots is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +86,11 @@ class DevicePlan:
     budget_bytes: tuple[int, ...] = ()
     used_bytes: tuple[int, ...] = ()
     unit_tokens: int | None = None
+
+    @property
+    def device_layers(self) -> range:
+        """Layers whose dense weights are on devices, wherever their experts are; the output counts too."""
+        return range(self.first_layer, self.first_layer + sum(self.layers))
 
     @property
     def expert_layers(self) -> tuple[int, ...]:
@@ -139,17 +153,84 @@ def _shared(request: DeviceRequest, budgets: tuple[int, ...], first: int) -> tup
 def _expert_slots(
     request: DeviceRequest, spans: list[range], left: list[int]
 ) -> tuple[int | None, tuple[DeviceClassPlan, ...]]:
-    """Slots for the experts of as many layers as fit, the last ones first; and the unit they allow."""
-    parts = [
-        (device, span, [spec for spec in (_within(each, span) for each in request.classes) if spec.layers])
-        for device, span in enumerate(spans)
-    ]
+    """Slots for the experts of each device's layers, and the largest unit that all of them allow."""
+    chosen: list[DeviceClassPlan] = []
+    units: list[int] = []
+    for device, span in enumerate(spans):
+        specs = [spec for spec in (_among(each, span) for each in request.classes) if spec.layers]
+        unit, plans = _device_slots(request, device, specs, left[device])
+        chosen += plans
+        units += [unit] if unit is not None else []
+    return min(units, default=None), tuple(chosen)
+
+
+def _device_slots(
+    request: DeviceRequest, device: int, specs: list[SlotClassSpec], left: int
+) -> tuple[int | None, list[DeviceClassPlan]]:
+    """The quickest for one device within `left` bytes; and the unit it allows, None for any."""
+    whole = _whole_layers(request, device, specs, left)
+    if request.is_asked:
+        return _asked(request, device, specs, left)
+    if sum(len(each.spec.layers) for each in whole) == sum(len(spec.layers) for spec in specs):
+        return None, whole
     for unit in _units(request):
-        plans = [_device_slots(request, device, specs, left[device], unit) for device, _, specs in parts]
-        if all(plan is not None for plan in plans):
-            chosen = tuple(each for plan in plans for each in plan or ())
-            return (unit if any(not each.is_complete for each in chosen) else None), chosen
-    return None, ()
+        if unit < min(_LEAST_STAGED_UNIT, request.unit_tokens or _LEAST_STAGED_UNIT):
+            break
+        staged = _staged(request, device, specs, left, unit)
+        if staged is not None:
+            is_better = _seconds(request, device, specs, staged) <= _seconds(request, device, specs, whole)
+            return (unit, staged) if is_better else (None, whole)
+    return None, whole
+
+
+def _seconds(
+    request: DeviceRequest, device: int, specs: list[SlotClassSpec], plans: list[DeviceClassPlan]
+) -> float:
+    """What a decoded token waits for experts: copies over the link, or the processor reading them.
+
+    As if every expert were equally likely; a device's own computing is not counted.
+    """
+    link, memory = request.rooms[device].link_bytes_per_second, request.memory_bytes_per_second
+    if link is None or memory is None:
+        return float(sum(len(spec.layers) for spec in specs) - sum(len(p.spec.layers) for p in plans))
+    per_layer = {layer: request.top_k * spec.slot_bytes for spec in specs for layer in spec.layers}
+    seconds = sum(size / memory for size in per_layer.values())
+    for plan in plans:
+        share = 1 - plan.slots / plan.spec.all_slots
+        seconds += sum(per_layer[n] * (share / link - 1 / memory) for n in plan.spec.layers)
+    return seconds
+
+
+def _asked(
+    request: DeviceRequest, device: int, specs: list[SlotClassSpec], left: int
+) -> tuple[int | None, list[DeviceClassPlan]]:
+    """The asked hot zone and staging; what doesn't fit shrinks: the hot zone, the unit, then the layers."""
+    layers = sorted(layer for spec in specs for layer in spec.layers)
+    for start in range(len(layers)):
+        kept = [spec for spec in (_among(each, layers[start:]) for each in specs) if spec.layers]
+        for unit in _units(request):
+            plans = _staged(request, device, kept, left, unit)
+            if plans is not None:
+                return (None if all(each.is_complete for each in plans) else unit), plans
+    return None, []
+
+
+def _whole_layers(
+    request: DeviceRequest, device: int, specs: list[SlotClassSpec], left: int
+) -> list[DeviceClassPlan]:
+    """A slot for every expert of as many layers as fit, the last ones."""
+    sizes = sorted(
+        ((layer, spec.n_expert * spec.slot_bytes) for spec in specs for layer in spec.layers), reverse=True
+    )
+    kept: list[int] = []
+    for layer, size in sizes:
+        left -= size
+        if left < 0:
+            break
+        kept.append(layer)
+    parts = [spec for spec in (_among(each, kept) for each in specs) if spec.layers]
+    plans = [DeviceClassPlan(device, spec, spec.all_slots, spec.n_expert) for spec in parts]
+    return [plan for plan in plans if _is_allocatable(request.rooms[device], plan)]
 
 
 def _units(request: DeviceRequest) -> Iterator[int]:
@@ -158,17 +239,14 @@ def _units(request: DeviceRequest) -> Iterator[int]:
     yield from (unit for unit in AUTO_UNITS if unit < largest)
 
 
-def _within(spec: SlotClassSpec, span: range) -> SlotClassSpec:
-    return SlotClassSpec(tuple(n for n in spec.layers if n in span), spec.n_expert, spec.slot_bytes)
+def _among(spec: SlotClassSpec, layers: Container[int]) -> SlotClassSpec:
+    return SlotClassSpec(tuple(n for n in spec.layers if n in layers), spec.n_expert, spec.slot_bytes)
 
 
-def _device_slots(
+def _staged(
     request: DeviceRequest, device: int, specs: list[SlotClassSpec], left: int, unit: int
 ) -> list[DeviceClassPlan] | None:
-    """Slots of the classes on one device within `left` bytes; None if a unit's experts can't be staged."""
-    is_asked = request.hot_per_layer is not None or request.staging_slots is not None
-    if not is_asked and sum(spec.all_slots * spec.slot_bytes for spec in specs) <= left:
-        return [DeviceClassPlan(device, spec, spec.all_slots, spec.n_expert) for spec in specs]
+    """Hot zones and staging within `left` bytes; None if the experts of a unit can't be staged."""
     asked_hot = DEFAULT_HOT if request.hot_per_layer is None else request.hot_per_layer
     for hot in range(asked_hot, -1, -1):
         plans = [_class_slots(request, device, spec, hot, unit) for spec in specs]

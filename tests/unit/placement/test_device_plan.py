@@ -63,10 +63,39 @@ def test_least_staging_is_what_a_unit_may_miss() -> None:
 
 
 def test_a_unit_shrinks_only_when_no_hot_zone_is_left() -> None:
-    small = plan(budget_bytes=DENSE + 10 * MIB, unit_tokens=64)
+    small = plan(budget_bytes=DENSE + 10 * MIB, unit_tokens=64, hot_per_layer=5)
     (only,) = small.classes
     assert (only.hot_per_layer, only.slots, small.unit_tokens) == (0, 10, 2)
     # two tokens ask for 8 experts at most; the rest of the 10 is staging too
+
+
+def test_asked_slots_for_the_last_layers_if_not_for_all() -> None:
+    few = plan(budget_bytes=DENSE + 3 * MIB, unit_tokens=1, hot_per_layer=0, staging_slots=1)
+    assert few.classes == ()  # one token alone needs 4
+    mixed = (SlotClassSpec((0, 2), 16, 4 * MIB), SlotClassSpec((1, 3), 16, MIB))
+    some = plan(budget_bytes=DENSE + 10 * MIB, unit_tokens=1, hot_per_layer=0, staging_slots=1, classes=mixed)
+    assert [(c.spec.layers, c.slots) for c in some.classes] == [((3,), 4)]
+
+
+def test_experts_stay_in_ram_where_copying_takes_longer() -> None:
+    def chosen(link: float | None, memory: float | None) -> list[tuple[tuple[int, ...], int]]:
+        rooms = (DeviceRoom("card", 4 * GIB, link_bytes_per_second=link),)
+        found = plan(rooms=rooms, budget_bytes=DENSE + 40 * MIB, memory_bytes_per_second=memory)
+        return [(c.spec.layers, c.slots) for c in found.classes]
+
+    # 40 MiB are 40 of 64 slots: 3/8 of the picks cross the link; or all of two layers, half of the picks stay
+    staged, whole = [((0, 1, 2, 3), 40)], [((2, 3), 32)]
+    assert chosen(3.1e9, 4e9) == staged
+    assert chosen(2.9e9, 4e9) == whole
+    assert chosen(None, 4e9) == chosen(3.1e9, None) == staged
+
+
+def test_staging_for_a_few_tokens_is_no_choice_unless_asked() -> None:
+    rooms = (DeviceRoom("card", 4 * GIB, link_bytes_per_second=1e12),)
+    tight = plan(rooms=rooms, budget_bytes=DENSE + 10 * MIB, memory_bytes_per_second=1e9)
+    assert (tight.classes, tight.first_layer) == ((), 0)  # 10 slots would allow units of 2 tokens
+    asked = plan(rooms=rooms, budget_bytes=DENSE + 10 * MIB, memory_bytes_per_second=1e9, unit_tokens=2)
+    assert [c.slots for c in asked.classes] == [10]
 
 
 def test_layers_that_do_not_fit_stay() -> None:
