@@ -73,7 +73,7 @@ class DeviceLoading:
 
     @property
     def host_settings(self) -> LoadSettings:
-        """Settings for what stays: experts on devices have their hot zone there and are copied as they are."""
+        """Settings for what stays: experts on devices are hot there, and are copied as they are."""
         if not self.plan.classes:
             return self._settings
         return replace(self._settings, hot_per_layer=0, repack=Repack.OFF)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import select
 import socket
+import struct
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -19,9 +20,9 @@ from engine.errors import DeviceError, DeviceLostError
 from engine.native import rpc_protocol as rpc
 
 _CONNECT_SECONDS = 2.0
-_SILENCE_MS = (
-    5000  # after so long without a sign of life of the peer's system (not program) it counts as lost
-)
+# So long without a sign of life of the peer's system is a loss; its program may compute as long as it likes.
+_MOST_SILENCE_MS, _LOOK_MS = 5000, 1000
+_LAST_ACK = struct.Struct("=56xI")  # tcpi_last_ack_recv of Linux's tcp_info, milliseconds
 _CHUNK_BYTES = 1 << 20
 _READER_BYTES = 1 << 16
 _LOOPBACK = "127.0.0.1"
@@ -82,7 +83,10 @@ class RpcRelay:
         """Notice a peer that is gone while nobody talks to it."""
         poll = select.poll()
         poll.register(self._peer, select.POLLRDHUP)
-        poll.poll()  # returns on the peer's hang-up, on an error, and on ours in `close`
+        while not poll.poll(_LOOK_MS):  # the peer's hang-up, an error, or ours in `close`
+            if _silence_ms(self._peer) > _MOST_SILENCE_MS:
+                self._lose(f"nothing was heard of it for {_MOST_SILENCE_MS // 1000} seconds")
+                return
         self._lose("its connection was closed")
 
     def _lose(self, reason: str) -> None:
@@ -93,6 +97,7 @@ class RpcRelay:
                 f"The device “{self.name}” is gone: {reason}.",
                 "What was written is kept. Load the model again, without that device or once it is back.",
             )
+            _hang_up(self._peer)  # whoever waits for it wakes up
             self._on_lost()
 
     # --- the connection from ggml ---------------------------------------------------------------
@@ -168,9 +173,8 @@ def _connect(name: str, host: str, port: int) -> socket.socket:
         raise _unreachable(name, _reason(error)) from error
     peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     peer.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    for option, value in (("TCP_KEEPIDLE", 1), ("TCP_KEEPINTVL", 1), ("TCP_USER_TIMEOUT", _SILENCE_MS)):
-        if hasattr(socket, option):
-            peer.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)
+    for option in (socket.TCP_KEEPIDLE, socket.TCP_KEEPINTVL):
+        peer.setsockopt(socket.IPPROTO_TCP, option, 1)
     return peer
 
 
@@ -251,6 +255,12 @@ def _read_exactly(source: BufferedReader, target: memoryview) -> None:
         if not got:
             raise EOFError("its connection was closed")
         target = target[got:]
+
+
+def _silence_ms(peer: socket.socket) -> int:
+    """Since the peer's system last acknowledged something; it does so every second, asked or not."""
+    info = peer.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _LAST_ACK.size)
+    return int(_LAST_ACK.unpack(info)[0])
 
 
 def _hang_up(connection: socket.socket) -> None:

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 import pytest
 
 from engine.errors import DeviceError
+from engine.native import rpc_relay
 from engine.native.rpc_relay import RpcRelay
 from tests.support.rpc_peer import HELLO, RpcPeer, rpc_peer
 
@@ -169,3 +170,16 @@ def test_nobody_there_is_named() -> None:
         port = listener.getsockname()[1]
     with pytest.raises(DeviceError, match="“rpc:test” can't be reached"):
         RpcRelay("rpc:test", "127.0.0.1", port)
+
+
+def test_a_machine_that_fell_silent_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    with connected() as (peer, relay, client):
+        noticed = threading.Event()
+        relay.on_lost(noticed.set)
+        client.send(GET, struct.pack("<Q", 100))  # no answer: the peer computes, or is gone
+        assert peer.receive(9 + 8) is not None
+        assert not noticed.wait(1.5)
+        monkeypatch.setattr(rpc_relay, "_silence_ms", lambda _: 5001)
+        assert noticed.wait(3)
+        assert client.answer() == bytes(100)
+        assert "nothing was heard of it for 5 seconds" in str(relay.fault)
