@@ -88,6 +88,10 @@ class LoadBudget:
             kv_on_devices_bytes=kv_bytes,
         )
 
+    def for_context(self, unit_tokens: int) -> LoadBudget:
+        """The budget once a context is made, which takes at most `unit_tokens` at a time."""
+        return replace(self, largest_unit_tokens=min(unit_tokens, self.largest_unit_tokens))
+
     def with_dense(self, extra_bytes: int) -> LoadBudget:
         """With so much more for dense weights."""
         return replace(self, dense_bytes=self.dense_bytes + extra_bytes)

@@ -215,7 +215,9 @@ class _Loader:
             pipeline = ExpertPipeline(readers, self._settings.is_prefetch_on, draft.devices.devices)
         context, context_bytes = self._open_context(model, draft, pipeline)
         classes = layer_classes(layers)
-        plan = draft.budget.plan(class_specs(classes), draft.devices.host_settings, context_bytes)
+        # more slots than thought beforehand would let the planner choose a larger unit than the context takes
+        budget = draft.budget.for_context(context.unit_tokens)
+        plan = budget.plan(class_specs(classes), draft.devices.host_settings, context_bytes)
         self._enter(LoadPhase.SLOTS)
         slot_classes = open_slot_classes(
             classes, plan, self._layout.top_k, heat, draft.repacking, self._stack

@@ -5,12 +5,17 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from engine.config import MIB
+from engine.errors import BudgetError
+from engine.hardware.memory import resident_bytes
 from tests.native.conftest import TinyModels
+from tests.support.exact_runs import loaded, prompt_tokens, run_ours, settings_for
 
 BUDGET_BYTES = 300 * MIB
 _CHILD = """
@@ -42,6 +47,20 @@ print(json.dumps({
     "row_bytes": counters.bytes_by_reason.get("row", 0),
 }))
 """
+
+
+def test_a_unit_is_never_larger_than_its_context_takes(tiny_models: TinyModels) -> None:
+    """Near the least budget, the estimate of what the context takes leaves few slots, the truth more."""
+    path = tiny_models("qwen3moe", n_expert=64, n_ff=256)
+    units = []
+    for extra_mib in range(0, 60, 2):
+        budget = resident_bytes() + (60 + extra_mib) * MIB
+        settings = replace(settings_for(path, None, None, threads=1), ram_budget_bytes=budget)
+        with suppress(BudgetError), loaded(settings) as (backend, info):
+            units.append(info.unit_tokens)
+            run_ours(backend, prompt_tokens(40), 1)
+    assert units == sorted(units)
+    assert min(units) < 16 < max(units), "the budgets reach from tight to ample"
 
 
 needs_proc = pytest.mark.skipif(
