@@ -12,9 +12,8 @@ from PySide6.QtCore import QEvent
 from PySide6.QtWidgets import QComboBox, QFormLayout, QPushButton, QVBoxLayout, QWidget
 
 from app.expert_history import ExpertHistory, HeatWindow, Phase
-from app.expert_moves import MOVES
 from app.inspector.colour_bar import ColourBar
-from app.inspector.display_words import MOVE_WORDS, TIER_WORDS
+from app.inspector.display_words import TIER_WORDS
 from app.inspector.expert_grid import (
     COLOUR_STEPS,
     arranged,
@@ -36,6 +35,7 @@ from app.inspector.expert_words import (
     window_words,
 )
 from app.inspector.map_marks import HALF_COLOUR, HOT_COLOUR, POOL_COLOUR
+from app.inspector.move_legend import move_entries
 from app.inspector.notice_page import NoticePage
 from app.inspector.place_colours import place_indices, place_table
 from app.inspector.plot_theme import plot_colours, swatches_html
@@ -184,8 +184,8 @@ class ExpertView(NoticePage):
         self._marks_legend.setText(_marks_html())
         tiers = tiers_of(self._model)[::-1] if self._model else tuple(Tier)
         entries = [(colours.tiers[tier], TIER_WORDS[tier]) for tier in tiers]
-        moves = [(c, MOVE_WORDS[move]) for move, c in zip(MOVES, colours.moves, strict=True)]
-        self._tier_legend.setText(f"{swatches_html(entries)}<br>Fading for 2 s: {swatches_html(moves)}")
+        moves = swatches_html(move_entries(colours, self._model))
+        self._tier_legend.setText(f"{swatches_html(entries)}<br>Fading for 2 s: {moves}")
 
 
 def _marks_html() -> str:

@@ -35,7 +35,7 @@ def memory_lines(model: ModelInfo, sample: ExpertsSampled | None, filled_tokens:
         rows.append(("locked in RAM", "", format_size(model.locked_bytes)))
     for device in model.devices:
         rows.append(
-            (f"{device.name} budget", format_size(device.budget_bytes), format_size(device.used_bytes))
+            (f"budget on {device.name}", format_size(device.budget_bytes), format_size(device.used_bytes))
         )
     return rows
 

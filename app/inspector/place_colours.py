@@ -12,6 +12,7 @@ from app.inspector.plot_theme import PlotColours
 from engine.placement.tier import Tier
 
 FADE_LEVELS = 4
+_STRONGEST = 0.75  # part of a move's colour in the newest sample
 _TIERS_ROOM = 8  # steps per level of a move; at most so many tiers
 
 
@@ -23,14 +24,14 @@ def place_indices(tiers: NDArray[np.uint8], moves: ExpertMoves) -> NDArray[np.ui
 
 
 def place_table(colours: PlotColours) -> NDArray[np.uint8]:
-    """Colour per step, uint8, shape (256, 3); the newest level of a move is all its colour."""
+    """Colour per step, uint8, shape (256, 3); a move never hides the tier it led to."""
     tiers = np.array([_rgb(colour) for colour in colours.tiers], np.float64)
     table = np.zeros((COLOUR_STEPS, 3), np.uint8)
     table[: len(Tier)] = tiers
     for number, colour in enumerate(colours.moves[: len(MOVES)]):
         for level in range(1, FADE_LEVELS + 1):
             first = (number * FADE_LEVELS + level) * _TIERS_ROOM
-            share = level / FADE_LEVELS
+            share = _STRONGEST * level / FADE_LEVELS
             table[first : first + len(Tier)] = (1 - share) * tiers + share * np.array(_rgb(colour))
     return table
 

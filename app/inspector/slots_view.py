@@ -5,14 +5,14 @@ from __future__ import annotations
 from PySide6.QtCore import QEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from app.expert_moves import MOVES
-from app.inspector.display_words import MOVE_WORDS, TIER_WORDS
+from app.inspector.display_words import TIER_WORDS
 from app.inspector.evidence import WINDOW_SECONDS
 from app.inspector.expert_words import missing_figures
 from app.inspector.figure_table import FigureTable
 from app.inspector.layer_bars import LayerBars
 from app.inspector.memory_figures import memory_lines
 from app.inspector.move_bars import MoveBars
+from app.inspector.move_legend import move_entries
 from app.inspector.notice_page import NoticePage
 from app.inspector.plot_theme import plot_colours, swatches_html
 from app.inspector.slot_figures import layer_figures, tier_figures, tiers_of
@@ -104,6 +104,4 @@ class SlotsView(NoticePage):
         if self._model and any(each.hot_per_layer for each in self._model.slot_classes):
             lines += "&nbsp;&nbsp; " + swatches_html([(text, "of them the hot zone")], sign="┅")
         self._legend.setText(f"{swatches_html(entries)}&nbsp;&nbsp; {lines}")
-        self._moves_legend.setText(
-            swatches_html([(c, MOVE_WORDS[m]) for m, c in zip(MOVES, colours.moves, strict=True)])
-        )
+        self._moves_legend.setText(swatches_html(move_entries(colours, self._model)))
