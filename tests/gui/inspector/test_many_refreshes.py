@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QApplication, QTabWidget
 from app.inspector.inspector_dock import InspectorDock
 from app.telemetry_store import TelemetryStore
 from tests.support.telemetry_events import answer_event, counters_event, experts_event
-from tests.support.telemetry_events import load_events, model_info
+from tests.support.telemetry_events import layers_event, load_events, model_info
 from engine.events import TtftPhases
 
 app = QApplication([])
@@ -29,7 +29,15 @@ tabs = dock.findChild(QTabWidget)
 before = sys.getrefcount(None)
 for step in range(3000):
     uses = [[step] * 8] * 3
-    store.apply([counters_event(step / 5, bytes_read=step), experts_event(step / 5, uses)])
+    tiers = [[2 * ((step + place) % 3 > 0) for place in range(8)]] * 3
+    costs = ((step,) * 3, (step,) * 3)
+    store.apply(
+        [
+            counters_event(step / 5, bytes_read=step, decode_tokens=step),
+            experts_event(step / 5, uses, tiers=tiers),
+            layers_event(step / 5, compute_ns=costs, disk_wait_ns=costs, misses=costs),
+        ]
+    )
     if step % 100 == 0:
         store.apply([answer_event(step / 5, TtftPhases(queue_ns=step))])
         tabs.setCurrentIndex(step // 100 % tabs.count())
