@@ -57,11 +57,14 @@ class Soak:
         """Sessions until the time is over."""
         started, next_line, next_spot = time.monotonic(), 0.0, 0.0
         while (now := time.monotonic() - started) < seconds:
+            known_faults = len(self.user.requests.faults)
             if self._chance.random() < _BAD_FILE_SHARE:
                 self.user.open_bad_file(self._chance.choice(self._bad_files))
             if self.user.session(self._chance.choice(self._models), now >= next_spot):
                 next_spot = now + self._spot_seconds
             self.looks.append(Vitals.look(time.monotonic() - started))
+            for fault in self.user.requests.faults[known_faults:]:
+                _print(f"fault after {now:.0f} s: {fault}")
             if now >= next_line:
                 next_line += _LINE_SECONDS
                 self._print_line(now)
