@@ -79,6 +79,7 @@ class DevicePromotion:
             self._loads.wait_all(layer.slot_class, check)  # what was streamed may be this one, or hold a slot
         if table.table[layer.row, expert[0]] < 0:
             self._loads.fetch(layer, expert, ReadReason.PROMOTE, check, lambda _: None)
-        transfer = row.bring(expert, 1, layer.slot_class.arena, table.table[layer.row, expert])
+        arrival = (int(expert[0]), int(table.table[layer.row, expert[0]]))
+        transfer = row.bring(expert, 1, layer.slot_class.arena, [arrival])
         self._statistics.promoted(layer.index, row.slot_class.name, transfer)
         return transfer

@@ -9,27 +9,34 @@ waited for it), so any slot that the layer in flight does not use may be overwri
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.errors import EngineError
+from engine.errors import DeviceLostError, EngineError
 from engine.gguf.expert_layout import LayerExperts
 from engine.native.devices import DeviceLink
 from engine.offload.device_arena import DeviceArena
 from engine.offload.slot_arena import SlotArena
 from engine.placement.slot_table import Ids, SlotTable
 
+Arrivals = Iterable[tuple[int, int]]  # expert and its slot in RAM, usable from now on
+
 
 @dataclass(frozen=True, slots=True)
 class Transfer:
-    """What copies to a device took: the engine thread stood still for `wait_ns` of `busy_ns`."""
+    """What copies to a device took: the engine thread stood still for `wait_ns` of `busy_ns`.
+
+    `source_ns`: it waited so long for the bytes to come to RAM, which is no part of `wait_ns`.
+    """
 
     n_bytes: int
     wait_ns: int
     busy_ns: int
+    source_ns: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,10 +71,11 @@ class DeviceRow:
         """The layer in flight uses these distinct experts, each for `picks` of its `n_tokens`."""
         self.slot_class.table.observe(self.row, wanted, picks, n_tokens)
 
-    def bring(self, wanted: Ids, n_tokens: int, arena: SlotArena, host_slots: Ids) -> Transfer:
-        """Make all of `wanted` usable; those that are not on the device are in `host_slots` of `arena`.
+    def bring(self, wanted: Ids, n_tokens: int, arena: SlotArena, arrivals: Arrivals) -> Transfer:
+        """Make all of `wanted` usable; `arrivals` are those that are not on the device, as they come to RAM.
 
-        Returns when they have arrived. Raises DeviceLostError.
+        Each is copied while the others still come; returns when all have arrived. Raises DeviceLostError, or
+        what `arrivals` raises; then none of them has a slot and no copy is on its way.
         """
         table = self.slot_class.table
         moves = table.prepare(self.row, wanted, n_tokens)
@@ -77,28 +85,30 @@ class DeviceRow:
                 "This is a fault of the planner; load with a smaller unit (--unit 1).",
             )
         if not len(moves.missing):
-            return Transfer(0, 0, 0)
+            return Transfer(0, 0, 0, 0)
+        slots = dict(zip(moves.missing.tolist(), moves.slots.tolist(), strict=True))
         try:
-            transfer = self._copy(moves.slots, arena, host_slots)
+            transfer = self._copy(slots, arena, arrivals)
         except BaseException:
+            with suppress(DeviceLostError):
+                self.slot_class.link.wait()  # copies may be on their way into slots that are given up now
             table.abort(self.row, moves.missing)
             raise
         table.complete(self.row, moves.missing)
         return transfer
 
-    def _copy(self, slots: Ids, arena: SlotArena, host_slots: Ids) -> Transfer:
-        started_ns = time.perf_counter_ns()
-        link, n_bytes = self.slot_class.link, 0
-        for slot, host_slot in zip(slots.tolist(), host_slots.tolist(), strict=True):
-            n_bytes += self.slot_class.arena.send(link, slot, arena.sources(self.experts, host_slot))
+    def _copy(self, slots: dict[int, int], arena: SlotArena, arrivals: Arrivals) -> Transfer:
+        link, n_bytes, source_ns, first_ns = self.slot_class.link, 0, 0, 0
+        asked_ns = started_ns = time.perf_counter_ns()
+        for expert, host_slot in arrivals:
+            now_ns = time.perf_counter_ns()
+            source_ns, first_ns = source_ns + now_ns - asked_ns, first_ns or now_ns
+            sources = arena.sources(self.experts, host_slot)
+            n_bytes += self.slot_class.arena.send(link, slots[expert], sources)
+            asked_ns = time.perf_counter_ns()
         link.wait()
-        elapsed_ns = time.perf_counter_ns() - started_ns
-        return Transfer(n_bytes, elapsed_ns, elapsed_ns)
-
-    def hot_experts(self) -> Ids:
-        """The most used ones, as many as the hot zone holds."""
-        chance = self.slot_class.table.uses.chance[self.row]
-        return np.argsort(-chance, kind="stable")[: self.slot_class.hot_per_layer]
+        ended_ns = time.perf_counter_ns()
+        return Transfer(n_bytes, ended_ns - started_ns - source_ns, ended_ns - first_ns, source_ns)
 
 
 def own_slots(row: DeviceRow) -> range:

@@ -6,7 +6,7 @@ Owned by the engine thread; only the readers' threads touch the bytes.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -55,6 +55,23 @@ class ExpertLoads:
         self.settle(slot_class, row, keys)
         _raise_first(jobs)
         return waited_ns
+
+    def arrivals(
+        self, layer: LayerSlots, wanted: Ids, started: Ids, awaited: Ids, check: Callable[[], None]
+    ) -> Iterator[tuple[int, int]]:
+        """`wanted` experts and their slots as they become usable: first those that are, then as `finish`."""
+        slots = layer.slot_class.table.table[layer.row]
+        coming = [*started.tolist(), *awaited.tolist()]
+        for expert in wanted[~np.isin(wanted, coming)].tolist():
+            yield expert, int(slots[expert])
+        nothing = started[:0]
+        for index, expert in enumerate(coming):
+            one = np.array([expert])
+            if index < len(started):
+                self.finish(layer, one, nothing, check)
+            else:
+                self.finish(layer, nothing, one, check)
+            yield expert, int(slots[expert])
 
     def withdraw(self, layer: LayerSlots, wanted: Ids) -> int:
         """The layer asks for `wanted`: call off what was streamed for it in vain and has not begun to come.

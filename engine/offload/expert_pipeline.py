@@ -28,7 +28,7 @@ from engine.offload.resident_routing import ResidentRouting
 from engine.offload.row_tables import RowTables
 from engine.offload.slot_layers import LayerSlots, SlotClass
 from engine.placement.routing_trace import RoutingRecorder
-from engine.placement.slot_table import Ids
+from engine.placement.slot_table import Ids, Moves
 from engine.placement.streaming import StreamPace, worth_streaming
 
 
@@ -232,14 +232,21 @@ class ExpertPipeline:
         layer.device.observe(wanted, picks, len(picked))
         is_missing = layer.slot_of[wanted] < 0
         missing = wanted[is_missing]
-        waited_ns = self._bring_to_host(layer, missing, picks[is_missing], len(picked))
-        host_slots = slot_class.table.table[row, missing]
-        transfer = layer.device.bring(wanted, self._n_tokens, slot_class.arena, host_slots)
+        moves, waited_ns = self._request(layer, missing, picks[is_missing], len(picked))
+        arrivals = self._loads.arrivals(layer, missing, moves.missing, moves.awaited, self._check)
+        transfer = layer.device.bring(wanted, self._n_tokens, slot_class.arena, arrivals)
         self._statistics.transferred(layer.index, layer.device.slot_class.name, transfer)
-        return waited_ns
+        return waited_ns + transfer.source_ns
 
     def _bring_to_host(self, layer: LayerSlots, wanted: Ids, picks: Ids, n_tokens: int) -> int:
         """Make these experts usable in RAM and lease them; returns nanoseconds spent waiting."""
+        moves, waited_ns = self._request(layer, wanted, picks, n_tokens)
+        if len(moves.missing) or len(moves.awaited):
+            waited_ns += self._loads.finish(layer, moves.missing, moves.awaited, self._check)
+        return waited_ns
+
+    def _request(self, layer: LayerSlots, wanted: Ids, picks: Ids, n_tokens: int) -> tuple[Moves, int]:
+        """Lease slots in RAM to these experts and begin to read them; also nanoseconds waited for slots."""
         slot_class, row = layer.slot_class, layer.row
         table = slot_class.table
         table.observe(row, wanted, picks, n_tokens)
@@ -257,9 +264,7 @@ class ExpertPipeline:
         self._loads.start(layer, moves.missing, moves.slots, ReadReason.MISS)
         self._statistics.misses(layer.index, wanted, len(moves.missing))
         self._stream_next(layer, wanted)
-        if len(moves.missing) or len(moves.awaited):
-            waited_ns += self._loads.finish(layer, moves.missing, moves.awaited, self._check)
-        return waited_ns
+        return moves, waited_ns
 
     def _stream_next(self, layer: LayerSlots, wanted: Ids) -> None:
         """Let the disk work on the next layer while this one waits and computes."""
