@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -80,16 +81,15 @@ def _decode_bytes(
     settings: LoadSettings, layout: ExpertLayout, plan: PlacementPlan, known: Sequence[KnownUse | None]
 ) -> DecodeBytes:
     is_resident = settings.routing is Routing.RESIDENT
-    sizes = {
-        layer.layer: sum(t.slice_bytes for t in layer.weights if _slice_form(t) is not None)
-        for layer in layout.layers
-    }
-    forecast = forecast_layers(plan, layout.top_k, is_resident, known, 1)
-    dense = sum(t.size_bytes for t in _dense_matrices(layout) if _matrix_form(t) is not None)
-    return DecodeBytes(
-        computed=dense + sum(each.requests * sizes[each.layer] for each in forecast),
-        missed=sum(each.misses * sizes[each.layer] for each in forecast),
-    )
+    computed = float(sum(t.size_bytes for t in _dense_matrices(layout) if _matrix_form(t) is not None))
+    missed: defaultdict[str, float] = defaultdict(float)
+    layers = {layer.layer: layer for layer in layout.layers}
+    for each in forecast_layers(plan, layout.top_k, is_resident, known, 1):
+        for weight in layers[each.layer].weights:
+            if _slice_form(weight) is not None:
+                computed += each.requests * weight.slice_bytes
+                missed[weight.tensor.type_name] += each.misses * weight.slice_bytes
+    return DecodeBytes(computed, missed)
 
 
 def _dense_matrices(layout: ExpertLayout) -> list[TensorInfo]:

@@ -5,32 +5,49 @@ All weights of a model or none: so its answers are those of stock llama.cpp, wit
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from engine.config import Repack, format_size
+
+_REWRITING = {"Q4_0": 0.2e-9, "IQ4_NL": 0.2e-9, "MXFP4": 0.2e-9, "Q8_0": 0.2e-9}  # others cost far more
+_REWRITERS = 1.5  # cores' worth of rewriting while a layer waits: an expert is several matrices
 
 
 @dataclass(frozen=True, slots=True)
 class DecodeBytes:
     """Expected bytes per decoded token of the weights that can be repacked.
 
-    `computed`: what the token passes; `missed`: what of it must be read, and so rewritten, for the token.
+    `computed`: what the token passes; `missed`: by type name, what of it must be read, and so rewritten.
     """
 
     computed: float
-    missed: float
+    missed: Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True)
 class RepackRates:
-    """Processor seconds of one core per byte: what rewriting costs, what the faster kernels save in decoding.
+    """Seconds per byte: what one core takes to decode with it, plain and repacked, and to rewrite it by type.
 
-    The default cost is the dearest type's, the default gain the least that was measured (README, figures).
-    Constants, so that the same load is always decided alike and its answers don't change with the weather.
+    `memory`: what the memory takes, whatever the cores. Measured with `tests.support.measure_repacking` on
+    two cores at Q4_0, Q4_K, Q2_K, IQ4_NL and MXFP4, rounded to the side of leaving weights plain. Constants,
+    so that equal loads are decided alike and answers don't change with the machine's other work.
     """
 
-    rewritten: float = 0.7e-9
-    saved: float = 0.03e-9
+    plain: float = 0.148e-9
+    repacked: float = 0.1e-9
+    memory: float = 0.04e-9
+    rewriting: Mapping[str, float] = field(default_factory=lambda: _REWRITING)
+    rewriting_others: float = 0.6e-9
+
+    def saved(self, threads: int) -> float:
+        """Seconds per byte that faster kernels save; none where the memory is what bounds both."""
+        return max(self.plain / threads, self.memory) - max(self.repacked / threads, self.memory)
+
+    def rewritten(self, missed: Mapping[str, float], threads: int) -> float:
+        """Seconds that decoding waits for rewriting; nothing computes meanwhile."""
+        seconds = sum(n * self.rewriting.get(name, self.rewriting_others) for name, n in missed.items())
+        return seconds / min(threads, _REWRITERS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +61,7 @@ class RepackChoice:
 def choose_repacking(
     wanted: Repack, use: DecodeBytes, is_fully_resident: bool, threads: int, rates: RepackRates
 ) -> RepackChoice:
-    """Automatic: where decoding gains, too. Prompts always gain, they use an expert for many tokens.
-
-    The worst case is assumed: nothing computes while an expert is rewritten by one core, and the time saved
-    is shared by all threads.
-    """
+    """Automatic: where decoding gains, too. Prompts always gain, they use an expert for many tokens."""
     if wanted is Repack.OFF:
         return RepackChoice(False)
     if use.computed == 0:
@@ -59,8 +72,8 @@ def choose_repacking(
         return RepackChoice(
             True, "Weights are repacked for the processor's fastest kernels: all experts fit into memory."
         )
-    missed = format_size(use.missed)
-    if use.missed * rates.rewritten <= use.computed * rates.saved / threads:
+    missed = format_size(sum(use.missed.values()))
+    if rates.rewritten(use.missed, threads) <= use.computed * rates.saved(threads):
         return RepackChoice(
             True,
             "Weights are repacked for the processor's fastest kernels: "

@@ -7,33 +7,58 @@ import pytest
 from engine.config import MIB, Repack
 from engine.placement.repack_policy import DecodeBytes, RepackRates, choose_repacking
 
-# rewriting a byte costs 0.8 ns of one core, computing with it repacked saves 0.04 ns of one
-RATES = RepackRates(rewritten=0.8e-9, saved=0.04e-9)
+RATES = RepackRates(
+    plain=0.16e-9, repacked=0.1e-9, memory=0.04e-9, rewriting={"Q4_0": 0.3e-9}, rewriting_others=0.6e-9
+)
 
 
-def choice(wanted: Repack, computed: float, missed: float, threads: int = 1) -> bool:
-    use = DecodeBytes(computed, missed)
+def choice(wanted: Repack, computed: float, missed: float, threads: int = 2, kind: str = "Q4_0") -> bool:
+    use = DecodeBytes(computed, {kind: missed})
     return choose_repacking(wanted, use, missed == 0, threads, RATES).is_repacked
 
 
 @pytest.mark.parametrize(
-    ("missed", "threads", "is_repacked"),
+    ("threads", "saved"),
     [
-        (0, 1, True),
-        (0, 64, True),
-        # 400 MiB per token save 16 ms of a core (per MiB: 0.04 ms); 20 MiB of misses cost as much
-        (19.9 * MIB, 1, True),
-        (20.1 * MIB, 1, False),
-        # four threads share what is saved, but one of them may have to do the rewriting
-        (4.9 * MIB, 4, True),
-        (5.1 * MIB, 4, False),
-        (200 * MIB, 2, False),
+        (1, 0.06),  # 0.16 - 0.10
+        (2, 0.03),
+        (3, 0.16 / 3 - 0.04),  # repacked, three cores wait for the memory
+        (4, 0.0),
+        (16, 0.0),
+    ],
+)
+def test_what_kernels_save_ends_where_the_memory_bounds_both(threads: int, saved: float) -> None:
+    assert RATES.saved(threads) == pytest.approx(saved * 1e-9)
+
+
+def test_rewriting_costs_by_type_and_is_shared_a_little() -> None:
+    missed = {"Q4_0": 10e6, "Q4_K": 5e6}
+    assert RATES.rewritten(missed, 1) == pytest.approx(3e-3 + 3e-3)
+    assert RATES.rewritten(missed, 2) == RATES.rewritten(missed, 8) == pytest.approx(4e-3)
+
+
+@pytest.mark.parametrize(
+    ("missed", "threads", "kind", "is_repacked"),
+    [
+        (0, 2, "Q4_0", True),
+        (0, 64, "Q4_0", True),
+        # 400 MiB per token save 0.03 ns a byte; 60 MiB cost 0.3 ns a byte, by one core and a half
+        (59.9 * MIB, 2, "Q4_0", True),
+        (60.1 * MIB, 2, "Q4_0", False),
+        # K types cost twice as much
+        (29.9 * MIB, 2, "Q4_K", True),
+        (30.1 * MIB, 2, "Q4_K", False),
+        # one thread saves 0.06 ns a byte and rewrites alone
+        (79.9 * MIB, 1, "Q4_0", True),
+        (80.1 * MIB, 1, "Q4_0", False),
+        # nothing is saved, so no miss is worth it
+        (0.1 * MIB, 4, "Q4_0", False),
     ],
 )
 def test_automatic_weighs_what_is_missed_against_what_is_saved(
-    missed: float, threads: int, is_repacked: bool
+    missed: float, threads: int, kind: str, is_repacked: bool
 ) -> None:
-    assert choice(Repack.AUTO, 400 * MIB, missed, threads) is is_repacked
+    assert choice(Repack.AUTO, 400 * MIB, missed, threads, kind) is is_repacked
 
 
 def test_a_wish_is_a_wish() -> None:
@@ -43,19 +68,30 @@ def test_a_wish_is_a_wish() -> None:
 
 @pytest.mark.parametrize("wanted", [Repack.ON, Repack.AUTO])
 def test_without_faster_kernels_nothing_is_repacked(wanted: Repack) -> None:
-    found = choose_repacking(wanted, DecodeBytes(0, 0), True, 2, RATES)
+    found = choose_repacking(wanted, DecodeBytes(0, {}), True, 2, RATES)
     assert not found.is_repacked
     assert "faster form" in found.reason
 
 
 def test_the_reason_names_what_must_be_read() -> None:
-    use = DecodeBytes(400 * MIB, 200 * MIB)
+    use = DecodeBytes(400 * MIB, {"Q4_0": 150 * MIB, "Q4_K": 50 * MIB})
     assert "200 MiB" in choose_repacking(Repack.AUTO, use, False, 2, RATES).reason
     assert "all experts fit" in choose_repacking(Repack.AUTO, use, True, 2, RATES).reason
     assert choose_repacking(Repack.OFF, use, False, 2, RATES).reason == ""
 
 
-def test_default_rates_repack_nothing_that_is_missed_often() -> None:
-    # one byte of twenty-five read per token would already cost more than all the others save
-    use = DecodeBytes(100.0, 5.0)
-    assert not choose_repacking(Repack.AUTO, use, False, 1, RepackRates()).is_repacked
+@pytest.mark.parametrize(
+    ("kind", "computed", "missed", "is_repacked"),
+    [
+        # megabytes per token as measured on two cores, and which side was the faster
+        ("Q4_0", 370, 12, True),  # 1.46 times
+        ("Q4_K", 125, 29, False),  # 0.81
+        ("Q2_K", 80, 17.5, False),  # 0.82
+        ("MXFP4", 118, 1.0, True),  # 1.37
+    ],
+)
+def test_default_rates_decide_as_was_measured(
+    kind: str, computed: float, missed: float, is_repacked: bool
+) -> None:
+    use = DecodeBytes(computed * 1e6, {kind: missed * 1e6})
+    assert choose_repacking(Repack.AUTO, use, False, 2, RepackRates()).is_repacked is is_repacked
