@@ -12,6 +12,7 @@ import pytest
 from engine.config import LoadSettings
 from tests.native.conftest import TinyModels
 from tests.support.command_line import run_engine
+from tests.support.device_server import serving_device
 from tests.support.exact_runs import loaded, prompt_tokens, run_ours
 
 _CONTEXT = 256
@@ -106,8 +107,30 @@ def test_a_budget_that_is_too_small_is_refused_with_what_is_needed(tiny_models: 
     assert printed.lines[-1]["kind"] == "BudgetError"
 
 
-def test_devices_are_refused_in_words(tiny_models: TinyModels) -> None:
-    words = ("--device", "CUDA0", "--vram", "8GiB", "--json")
+def test_a_device_that_is_not_there_is_refused_by_name(tiny_models: TinyModels) -> None:
+    words = ("--device", "CUDA7", "--vram", "8GiB", "--json")
     printed = run_engine("plan", str(tiny_models("qwen3moe")), *words)
     assert printed.code == 2
-    assert "RAM" in printed.lines[-1]["fault"]
+    assert "“CUDA7”" in printed.lines[-1]["fault"]
+
+
+def test_bytes_on_a_device_are_those_of_the_load(tiny_models: TinyModels) -> None:
+    path = tiny_models("qwen3moe")
+    with serving_device() as server:
+        document = planned(path, "--device", server.name, "--vram", "32MiB", "--hot", "2")
+        settings = LoadSettings(path, context_tokens=_CONTEXT, devices=(server.name,), hot_per_layer=2)
+        with loaded(replace(settings, vram_budget_bytes=32 << 20)) as (_, info):
+            pass
+    (there,) = document["tiers"]["vram"]["devices"]
+    assert there["used_bytes"] == info.devices[0].used_bytes == document["tiers"]["vram"]["total_bytes"]
+    assert there["budget_bytes"] == 32 << 20
+    assert tuple(there["layers"]) == info.devices[0].layers == info.moe_layers
+    assert there["link_bytes_per_second"] > 0
+
+
+def test_a_busy_device_is_planned_without(tiny_models: TinyModels) -> None:
+    path = tiny_models("qwen3moe")
+    with serving_device() as server, loaded(LoadSettings(path, devices=(server.name,))):
+        document = planned(path, "--device", server.name)
+    assert document["tiers"]["vram"]["total_bytes"] == 0
+    assert any("Planned without devices" in note for note in document["notes"])
