@@ -30,8 +30,9 @@ from engine.errors import UsageError
 _Value = TypeVar("_Value")
 _LIMIT_WORDS = (
     "the limit of a prompt is the longer of two times: the bytes that really have to be read, at the rate of "
-    "direct reads of expert slices from this drive, and computing it with every expert in memory; both are "
-    "measured in the same run, the second without the cap. With --no-limit it is left out"
+    "direct reads of expert slices from this drive, and computing it with every expert in memory (weights "
+    "laid out alike); both are measured in the same run, the second without the cap. With --no-limit it is "
+    "left out"
 )
 
 

@@ -3,7 +3,7 @@
 The limit of a prompt is the longer of two times, since reading and computing can overlap, but neither can be
 left out: the bytes that really have to be read (the distinct experts it uses that are not in memory when it
 comes, and rows) at the rate of direct reads of expert slices from this drive, and computing the same prompt
-with every expert in memory. Both are measured in the same run.
+with every expert in memory (weights laid out alike). Both are measured in the same run.
 """
 
 from __future__ import annotations

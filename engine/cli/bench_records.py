@@ -172,9 +172,9 @@ class BenchCase:
 class BenchRun:
     """Everything measured for one case, repetition by repetition.
 
-    `stock` is shared by cases with the same prompt and unit, `resident` (our side without cap or budget, so
-    that every expert fits) by those with the same prompt and `repack`. `reference`: stock with the layout of
-    weights that ours has, where `stock` has the other one; for its logits only.
+    `stock` is shared by cases with the same prompt and unit. `resident`: our side without cap or budget, so
+    that every expert fits, with weights laid out as in `ours`. `reference`: stock with that layout where
+    `stock` has the other one; for its logits only.
     """
 
     case: BenchCase

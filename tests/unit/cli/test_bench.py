@@ -174,6 +174,7 @@ def test_both_layouts_share_the_runs_of_stock(children: FakeChildren, model: Pat
         ("ours", "auto"), ("stock", "off"), ("stock", "on"), ("ours", "off"),
     ]  # fmt: skip
     assert children.caps == [GIB, GIB, None, GIB]
+    assert [task.repack for task in children.resident_tasks] == ["on", "off"], "as ours was laid out"
     assert [row["repack"] for row in document["rows"]] == ["auto"] * 3 + ["off"] * 3
     assert len(document["stock"]) == 3
     assert [run["repack"] for run in document["ratios_by_run"]] == ["auto", "off"]
