@@ -40,6 +40,7 @@ class DeviceLoading:
         self._settings, self._layout, self._facts = settings, layout, facts
         self.plan = DevicePlan(facts.n_layer + 1, ())
         self.link_rates: tuple[float | None, ...] = ()
+        self._free_bytes: tuple[int, ...] = ()
         self.memory_rate: float | None = None
         self._links: dict[int, DeviceLink] = {}
 
@@ -51,8 +52,9 @@ class DeviceLoading:
         dense = dense_layer_bytes(self._layout, self._facts.n_layer)
         kv_layer_bytes = kv_bytes // max(1, self._facts.n_layer)
         self.link_rates = tuple(measure_link_rate(device) for device in self.devices.devices)
+        self._free_bytes = tuple(device.memory().free_bytes for device in self.devices.devices)
         request = DeviceRequest(
-            tuple(map(_room, self.devices.devices, self.link_rates)),
+            tuple(map(_room, self.devices.devices, self._free_bytes, self.link_rates)),
             (*(size + kv_layer_bytes for size in dense[:-1]), dense[-1]),
             max(0, budget.context_estimate_bytes - kv_bytes),
             device_specs(classes),
@@ -121,7 +123,19 @@ class DeviceLoading:
     def describe(self, info: ModelInfo) -> ModelInfo:
         """What a load with these devices tells the user; bytes are planned sizes."""
         classes = tuple(self._describe_class(each) for each in info.slot_classes)
-        return replace(info, slot_classes=classes, devices=self.infos(), notes=info.notes + self.notes())
+        notes = info.notes + self.notes() + self._overdrafts()
+        return replace(info, slot_classes=classes, devices=self.infos(), notes=notes)
+
+    def _overdrafts(self) -> tuple[str, ...]:
+        """After a load: who took more than its budget, by what the devices themselves say."""
+        places = zip(self.devices.devices, self._free_bytes, self.plan.budget_bytes, strict=True)
+        taken = [(device, free - device.memory().free_bytes, budget) for device, free, budget in places]
+        return tuple(
+            f"The device “{device.name}” lost {format_size(size)} of memory, more than {format_size(budget)} "
+            "as planned: choose a smaller --vram if something else runs short."
+            for device, size, budget in taken
+            if size > budget
+        )
 
     def infos(self) -> tuple[DeviceInfo, ...]:
         """What is planned for each device."""
@@ -192,5 +206,5 @@ def dense_layer_bytes(layout: ExpertLayout, n_layer: int) -> list[int]:
     return sizes
 
 
-def _room(device: Device, link_rate: float | None) -> DeviceRoom:
-    return DeviceRoom(device.name, device.memory().free_bytes, device.largest_buffer_bytes, link_rate)
+def _room(device: Device, free_bytes: int, link_rate: float | None) -> DeviceRoom:
+    return DeviceRoom(device.name, free_bytes, device.largest_buffer_bytes, link_rate)

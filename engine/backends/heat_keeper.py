@@ -96,14 +96,14 @@ class HeatKeeper:
         chance = np.zeros((len(layers), self._width))
         tokens = np.zeros(len(layers), np.int64)
         for layer in layers:
-            table, index = layer.slot_class.table, layer.index
+            table, index = layer.top, layer.index
             if table.is_complete:  # nothing is evicted there, so nothing was estimated: count
                 picks = statistics.uses[:, index, : table.n_expert].sum(axis=0).astype(np.float64)
                 chance[index, : table.n_expert], tokens[index] = self._counted(layer, picks)
             else:
                 lasting = table.uses.lasting()
-                chance[index, : table.n_expert] = lasting.chance[layer.row]
-                tokens[index] = lasting.tokens[layer.row]
+                chance[index, : table.n_expert] = lasting.chance[layer.top_row]
+                tokens[index] = lasting.tokens[layer.top_row]
         return KnownUse(chance, tokens)
 
     def _counted(self, layer: LayerSlots, picks: Heat) -> tuple[Heat, int]:

@@ -155,11 +155,10 @@ class Loaded:
         resident = self.pipeline.resident if self.pipeline is not None else None
         hits = []
         for layer in self.layers:
-            table = layer.slot_class.table
-            weight = table.uses.chance[layer.row]
+            weight = layer.top.uses.chance[layer.top_row]
             if resident is not None:
-                weight = resident.pools.learned()[layer.index, : table.n_expert]
-            hits.append(expected_hits(weight[None], table.table[layer.row][None] >= 0)[0])
+                weight = resident.pools.learned()[layer.index, : layer.top.n_expert]
+            hits.append(expected_hits(weight[None], layer.tiers()[None] > Tier.DISK)[0])
         return float(np.mean(hits)) if hits else 1.0
 
     def _warm_up_bytes(self) -> int:

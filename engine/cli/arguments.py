@@ -100,6 +100,12 @@ def add_placement(parser: argparse.ArgumentParser) -> None:
         "(default), always, never",
     )
     add_devices(parser)
+    parser.add_argument(
+        "--staging",
+        type=positive,
+        metavar="N",
+        help="slots of each class on a device beside the hot zone, which copies pass through (automatic)",
+    )
 
 
 def add_hot(parser: argparse.ArgumentParser) -> None:
@@ -138,6 +144,7 @@ def with_placement(settings: LoadSettings, arguments: argparse.Namespace) -> Loa
         repack=arguments.repack,
         devices=device_names(arguments),
         vram_budget_bytes=arguments.vram or None,
+        staging_slots=arguments.staging,
     )
 
 

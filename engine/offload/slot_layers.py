@@ -47,6 +47,11 @@ class LayerSlots:
         """Table of the slots that the graph computes with."""
         return self.device.slot_class.table if self.device is not None else self.slot_class.table
 
+    @property
+    def top_row(self) -> int:
+        """The layer's row in `top`."""
+        return self.row if self.device is None else self.device.row
+
     def tiers(self) -> NDArray[np.uint8]:
         """Where each expert of the layer is now."""
         pool, row = self.slot_class.plan.decode_pool, slice(self.row, self.row + 1)
@@ -63,5 +68,5 @@ class LayerSlots:
     @property
     def slot_of(self) -> NDArray[np.int32]:
         """Slot of every expert there, -1 where it has none."""
-        slots: NDArray[np.int32] = self.top.table[self.row if self.device is None else self.device.row]
+        slots: NDArray[np.int32] = self.top.table[self.top_row]
         return slots

@@ -10,8 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from engine.backends.base import CancelToken
 from engine.config import LoadSettings, Routing
-from engine.errors import BudgetError, DeviceError, UsageError
+from engine.errors import BudgetError, Cancelled, DeviceError, UsageError
 from engine.native.devices import DeviceSet
 from engine.placement.tier import Tier
 from tests.native.conftest import TinyModels
@@ -167,6 +168,56 @@ def test_all_experts_on_the_device_cross_the_link_once(tiny_models: TinyModels, 
     (device,) = info.devices
     assert device.layers == info.moe_layers
     assert 0 < device.used_bytes <= device.budget_bytes < device.memory_bytes
+
+
+@pytest.mark.parametrize(("hot", "staging"), [(1, 1), (None, None)])
+def test_layers_are_spread_over_several_devices(
+    tiny_models: TinyModels, server: DeviceServer, hot: int | None, staging: int | None
+) -> None:
+    path = tiny_models("qwen3moe")
+    with serving_device() as second:
+        settings = replace(on_device(path, server.name, 16, hot, staging), devices=(server.name, second.name))
+        with loaded(settings) as (backend, info):
+            ours = run_ours(backend, prompt_tokens(N_PROMPT), N_DECODE)
+            counters = backend.counters()
+    assert [device.layers for device in info.devices] == [(0, 1), (2, 3)]
+    assert set(counters.bytes_by_link) == {server.name, second.name}
+    assert_identical(ours, stock(path, server.name, 16))
+
+
+@pytest.mark.parametrize("vram", [1, 2, 4, 6, 8])
+def test_any_cap_gives_the_same_answer(tiny_models: TinyModels, server: DeviceServer, vram: int) -> None:
+    path = tiny_models("mixed")
+    settings = replace(on_device(path, server.name, 16), vram_budget_bytes=vram << 20)
+    with loaded(settings) as (backend, info):
+        ours = run_ours(backend, prompt_tokens(N_PROMPT), N_DECODE)
+    assert info.devices[0].used_bytes <= vram << 20
+    assert_identical(ours, stock(path, server.name, 16))
+
+
+def test_a_pass_on_a_device_can_be_stopped(tiny_models: TinyModels, server: DeviceServer) -> None:
+    path = tiny_models("qwen3moe")
+    with loaded(on_device(path, server.name, 16, 1, 1)) as (backend, _):
+        token = CancelToken()
+        backend.set_layer_listener(lambda done, _: token.cancel() if done == 2 else None)
+        with pytest.raises(Cancelled):
+            backend.evaluate(prompt_tokens(16), 0, True, token)
+        backend.set_layer_listener(None)
+        ours = run_ours(backend, prompt_tokens(N_PROMPT), N_DECODE)
+    assert_identical(ours, stock(path, server.name, 16))
+
+
+def test_what_is_learned_counts_hot_experts_too(
+    tiny_models: TinyModels, server: DeviceServer, tmp_path: Path
+) -> None:
+    path = tiny_models("qwen3moe")
+    plain = replace(settings_for(path, 40, 16, threads=1), profile_dir=tmp_path / "here", hot_per_layer=0)
+    there = replace(on_device(path, server.name, 16, 5, 20), profile_dir=tmp_path / "there")
+    for settings in (plain, there):
+        with loaded(settings) as (backend, _):
+            run_ours(backend, prompt_tokens(N_PROMPT), N_DECODE)
+    here, there_file = (next((tmp_path / name).iterdir()) for name in ("here", "there"))
+    assert here.read_bytes() == there_file.read_bytes()  # the same text: the same use, wherever experts are
 
 
 def test_dense_weights_on_the_device_need_no_memory_here(
