@@ -70,9 +70,11 @@ def test_bit_identical_to_stock(tiny_models: TinyModels, variant: str, slots: st
     is_prefetch_on=st.booleans(),
     n_prompt=st.sampled_from([1, 2, 15, 16, 17, 31, 33, 65]),
     seed=st.integers(1, 3),
+    hot=st.sampled_from([None, 0, 2]),
 )
 def test_any_setting_is_bit_identical(
     tiny_models: TinyModels,
+    *,
     variant: str,
     n_slots: int,
     unit: int,
@@ -80,10 +82,11 @@ def test_any_setting_is_bit_identical(
     is_prefetch_on: bool,
     n_prompt: int,
     seed: int,
+    hot: int | None,
 ) -> None:
     path = tiny_models(variant)
     wanted = settings_for(path, n_slots, unit, threads, is_prefetch_on, Repack.ON)
-    with loaded(wanted) as (backend, info):
+    with loaded(replace(wanted, hot_per_layer=hot)) as (backend, info):
         ours = run_ours(backend, prompt_tokens(n_prompt, seed), 6)
     assert_identical(ours, run_stock(path, info.unit_tokens, threads, n_prompt, 6, seed, True).steps)
 
@@ -148,6 +151,17 @@ def test_types_without_a_faster_form_are_named(tiny_models: TinyModels) -> None:
     with loaded(settings_for(path, None, 4, 1, repack=Repack.ON)) as (_, info):
         assert not any(c.is_repacked for c in info.slot_classes)
         assert any("none has a faster form" in note for note in info.notes)
+
+
+def test_a_warm_up_and_a_hot_zone_move_repacked_slots(tiny_models: TinyModels) -> None:
+    path = tiny_models("gpt-oss")
+    wanted = replace(settings_for(path, 30, 4, 1, repack=Repack.ON), hot_per_layer=3)
+    with loaded(wanted) as (backend, info):
+        run_ours(backend, prompt_tokens(40, 2), 6)
+        backend.warm_up(lambda _: None, CancelToken())
+        ours = run_ours(backend, prompt_tokens(20, SEED), 8)
+    assert any(c.hot_per_layer for c in info.slot_classes)
+    assert_identical(ours, run_stock(path, info.unit_tokens, 1, 20, 8, SEED, True).steps)
 
 
 def test_resident_routing_in_repacked_slots(tiny_models: TinyModels) -> None:
