@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 
 from engine.errors import NativeError
 from engine.native import log
+from engine.native.buffer_types import Overrides, ProcessorMemory
 from engine.native.context import ContextSettings
 from engine.native.device_share import DeviceShare
+from engine.native.model import EXPERT_PATTERN
 
 _LOAD_MODE_MMAP = 1
 
@@ -22,7 +24,7 @@ class StockModel:
     """A model loaded as llama.cpp does by default (mapped); owned by one thread.
 
     `is_repacked`: let llama.cpp rewrite the weights for its fastest kernels (its default; other sums).
-    `share`: layers that go to devices, experts and all.
+    `share`: layers that go to devices; their experts too, unless `are_experts_in_ram` (as --n-cpu-moe does).
     """
 
     def __init__(
@@ -31,12 +33,15 @@ class StockModel:
         settings: ContextSettings,
         is_repacked: bool = False,
         share: DeviceShare | None = None,
+        are_experts_in_ram: bool = False,
     ) -> None:
         log.capture()
         ll.llama_backend_init()
         params = ll.llama_model_default_params()
         params.load_mode, params.use_extra_bufts = _LOAD_MODE_MMAP, is_repacked
-        self._kept = (share or DeviceShare()).write(params)
+        in_ram = Overrides([(EXPERT_PATTERN, ProcessorMemory())] if are_experts_in_ram else [])
+        params.tensor_buft_overrides = in_ram.address
+        self._kept = ((share or DeviceShare()).write(params), in_ram)
         self._model: Any = ll.llama_model_load_from_file(str(path).encode(), params)
         if not self._model:
             raise NativeError(f"llama.cpp could not load {path.name}.", "", log.recent_faults())

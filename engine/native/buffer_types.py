@@ -7,7 +7,7 @@ never read through the mapping, so a file that shrinks later can't raise SIGBUS 
 from __future__ import annotations
 
 import ctypes as c
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from engine.native import tensor
@@ -110,10 +110,18 @@ class BufferType:
         self.tensors[tensor.name_of(address).decode(errors="replace")] = address
 
 
+class ProcessorMemory:
+    """llama.cpp's own type of memory for the processor: what stock puts weights in that stay in RAM."""
+
+    @property
+    def address(self) -> int:
+        return int(ggml_base().ggml_backend_cpu_buffer_type())
+
+
 class Overrides:
     """The `tensor_buft_overrides` array for llama_model_params: the first matching pattern wins."""
 
-    def __init__(self, pairs: list[tuple[str, BufferType]]) -> None:
+    def __init__(self, pairs: Sequence[tuple[str, BufferType | ProcessorMemory]]) -> None:
         self._pairs = pairs
         entries = [_Override(pattern.encode(), buffer_type.address) for pattern, buffer_type in pairs]
         self._array = (_Override * (len(entries) + 1))(*entries, _Override(None, None))

@@ -40,6 +40,7 @@ class NativeContext:
         params.n_outputs_max = 1  # only the last token's logits are ever wanted: smaller compute buffers
         params.n_threads = params.n_threads_batch = settings.threads
         params.no_perf = True
+        params.op_offload = False  # or experts in RAM would be copied to a device whole, past our slots
         self._callback = ll.ggml_backend_sched_eval_callback(on_node) if on_node else None
         if self._callback is not None:
             params.cb_eval = self._callback

@@ -116,7 +116,10 @@ class DeviceLink:
         ggml_base().ggml_backend_tensor_set_async(self._backend, tensor, address, offset, size)
 
     def wait(self) -> None:
-        """Return when all copies have arrived; raises DeviceLostError."""
+        """Return when the device has all copies, or will before it computes anything; raises DeviceLostError.
+
+        The memory they come from may then be overwritten.
+        """
         ggml_base().ggml_backend_synchronize(self._backend)
         self.device.check()
 

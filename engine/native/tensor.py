@@ -153,6 +153,13 @@ def fetch_float32_rows(tensor: int, rows: int) -> NDArray[np.float32]:
     return values
 
 
+def fetch_float32(tensor: int) -> float:
+    """The first number of a float32 tensor, wherever it is."""
+    value = c.c_float()
+    ggml_base().ggml_backend_tensor_get(tensor, c.addressof(value), 0, c.sizeof(value))
+    return value.value
+
+
 def store_bytes(tensor: int, offset: int, address: int, size: int) -> None:
     """Copy host memory to `offset` of the tensor's data, wherever that is; any thread. Returns when done."""
     ggml_base().ggml_backend_tensor_set(tensor, address, offset, size)
