@@ -7,6 +7,7 @@ import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from engine.errors import DiskReadError, EngineError
 from engine.native.memory import PAGE, HugeBuffer
@@ -29,7 +30,8 @@ class ReaderPool:
         self._has_work = threading.Condition(self._lock)
         self._urgent: deque[_Work] = deque()
         self._background: deque[_Work] = deque()
-        self._in_flight = 0
+        self._in_flight = 0  # parts that a thread has, read or on their way out of its staging memory
+        self._reading = 0  # of these, parts not read yet
         self._busy_since_ns = 0
         self._busy_ns = 0
         self._bytes: Counter[str] = Counter()
@@ -95,7 +97,7 @@ class ReaderPool:
     def snapshot(self) -> tuple[dict[str, int], int, int]:
         """(bytes by reason, nanoseconds with at least one read in flight, failed reads)."""
         with self._lock:
-            running = time.perf_counter_ns() - self._busy_since_ns if self._in_flight else 0
+            running = time.perf_counter_ns() - self._busy_since_ns if self._reading else 0
             return dict(self._bytes), self._busy_ns + running, self._errors
 
     def close(self) -> None:
@@ -110,25 +112,20 @@ class ReaderPool:
     # --- reader threads ---------------------------------------------------------------------
 
     def _run(self) -> None:
-        stage: HugeBuffer | None = None
+        stages: list[HugeBuffer] = []  # one, once it is needed
         while (work := self._next()) is not None:
             job, part = work
-            got, error = 0, None
-            try:
-                if part.deliver is not None or (self._files.is_direct and not part.is_congruent):
-                    stage = stage or HugeBuffer(self._stage_bytes)
-                    got = self._read_staged(part, stage)
-                else:
-                    got = self._read_straight(part)
-            except EngineError as fault:
-                error = fault
-            except Exception as fault:  # noqa: BLE001 - a reader must report, never die
-                error = DiskReadError("A reader thread failed.", "Load the model again.", repr(fault))
+            is_staged = part.deliver is not None or (self._files.is_direct and not part.is_congruent)
+            got, error = _attempt(partial(self._read, part, stages if is_staged else None))
             with self._lock:
                 self._end_read()
+            if is_staged and error is None:
+                _, error = _attempt(partial(self._hand_over, part, stages[0]))
+            with self._lock:
+                self._in_flight -= 1
                 self._errors += error is not None
                 self._finish_part(job, got, error)
-        if stage is not None:
+        for stage in stages:
             stage.close()
 
     def _next(self) -> _Work | None:
@@ -137,14 +134,15 @@ class ReaderPool:
                 if self._is_closed:
                     return None
                 self._has_work.wait()
-            if self._in_flight == 0:
+            if self._reading == 0:
                 self._busy_since_ns = time.perf_counter_ns()
+            self._reading += 1
             self._in_flight += 1
             return self._urgent.popleft() if self._urgent else self._background.popleft()
 
     def _end_read(self) -> None:
-        self._in_flight -= 1
-        if self._in_flight == 0:
+        self._reading -= 1
+        if self._reading == 0:
             self._busy_ns += time.perf_counter_ns() - self._busy_since_ns
 
     def _finish_part(self, job: ReadJob, got: int, error: EngineError | None) -> None:
@@ -157,22 +155,31 @@ class ReaderPool:
             for latch in job.latches:
                 latch.count_down()
 
-    def _read_straight(self, part: ReadPart) -> int:
-        if not self._files.is_direct:
-            got = self._files.read(part.shard, part.data, part.offset, part.size)
-            self._files.forget(part.shard, part.offset, part.size)
-            return got
-        lead = part.offset % PAGE
-        length = -(-(lead + part.size) // PAGE) * PAGE
-        return self._files.read(part.shard, part.target[:length], part.offset - lead, lead + part.size)
-
-    def _read_staged(self, part: ReadPart, stage: HugeBuffer) -> int:
+    def _read(self, part: ReadPart, stages: list[HugeBuffer] | None) -> int:
+        if stages is not None and not stages:
+            stages.append(HugeBuffer(self._stage_bytes))
         lead = part.offset % PAGE if self._files.is_direct else 0
         length = -(-(lead + part.size) // PAGE) * PAGE if self._files.is_direct else part.size
-        got = self._files.read(part.shard, stage.view[:length], part.offset - lead, lead + part.size)
-        if part.deliver is not None:
-            part.deliver(stage.address + lead)
-        else:
-            c.memmove(part.address, stage.address + lead, part.size)
+        target = stages[0].view if stages else part.target if self._files.is_direct else part.data
+        got = self._files.read(part.shard, target[:length], part.offset - lead, lead + part.size)
         self._files.forget(part.shard, part.offset, part.size)
         return got
+
+    def _hand_over(self, part: ReadPart, stage: HugeBuffer) -> int:
+        """Not reading any more: what is rewritten or sent to a device costs other time."""
+        source = stage.address + (part.offset % PAGE if self._files.is_direct else 0)
+        if part.deliver is not None:
+            part.deliver(source)
+        else:
+            c.memmove(part.address, source, part.size)
+        return part.size
+
+
+def _attempt(work: Callable[[], int]) -> tuple[int, EngineError | None]:
+    """What it gives, and the fault if it fails: a reader must report, never die."""
+    try:
+        return work(), None
+    except EngineError as fault:
+        return 0, fault
+    except Exception as fault:  # noqa: BLE001 - named as a fault of the read
+        return 0, DiskReadError("A reader thread failed.", "Load the model again.", repr(fault))

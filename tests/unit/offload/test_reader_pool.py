@@ -92,6 +92,24 @@ def test_staged_bytes_are_delivered_on_a_reader_thread(weights: tuple[Path, byte
     assert came == [("emberglass-reader-0", data[5001:45_001])]
 
 
+def test_delivering_is_no_reading(weights: tuple[Path, bytes]) -> None:
+    path, _ = weights
+    files = WeightFiles((path,))
+    readers = ReaderPool(files, 1, 64 * 1024)
+    busy_ns: list[int] = []
+
+    def deliver(address: int) -> None:
+        busy_ns.extend(readers.snapshot()[1] for _ in range(2))
+
+    job = ReadJob((0, 0), (ReadPart(0, 0, 4096, 0, memoryview(b""), False, deliver),), ReadReason.MISS)
+    readers.submit([job])
+    readers.wait([job], never)
+    assert busy_ns == [readers.snapshot()[1]] * 2  # the clock stands still
+    assert busy_ns[0] > 0
+    readers.close()
+    files.close()
+
+
 def test_failed_delivery_is_a_fault_of_the_job(weights: tuple[Path, bytes]) -> None:
     path, _ = weights
     files = WeightFiles((path,))
