@@ -1,6 +1,6 @@
 """How long Stop takes in each phase on a real model: load, prefill, decode.
 
-    python -m tests.support.measure_stop MODEL [--ram 2.3GiB] [--times 5]
+    python -m tests.support.measure_stop MODEL [--ram 2.3GiB] [--times 5] [--repack auto|on|off]
 
 Each figure is from cancel() to the event that ends the request, in milliseconds; the worst of `times`, with
 stops spread over the phase. Prints one JSON document.
@@ -16,7 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from engine.backends.llama_cpp import LlamaCppBackend
-from engine.config import ChatMessage, LoadSettings, SamplingSettings, parse_size_bytes
+from engine.config import ChatMessage, LoadSettings, Repack, SamplingSettings, parse_size_bytes
 from engine.events import (
     Event,
     GenerationFinished,
@@ -54,8 +54,9 @@ def main() -> None:
     parser.add_argument("model", type=Path)
     parser.add_argument("--ram", default="2.3GiB")
     parser.add_argument("--times", type=int, default=5)
+    parser.add_argument("--repack", type=Repack, default=Repack.AUTO)
     options = parser.parse_args()
-    settings = LoadSettings(options.model, parse_size_bytes(options.ram), 4096)
+    settings = LoadSettings(options.model, parse_size_bytes(options.ram), 4096, repack=options.repack)
     prompt = [ChatMessage("user", "the quick brown fox jumps over the lazy dog " * 70)]
     worst = {"load": 0.0, "prefill": 0.0, "decode": 0.0}
     engine = Engine(LlamaCppBackend)
