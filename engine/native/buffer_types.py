@@ -38,7 +38,6 @@ class Memory(Protocol):
     """What a buffer is made of: `Reservation` or `HugeBuffer`."""
 
     address: int
-    size_bytes: int
 
     def close(self) -> None: ...
 
@@ -77,11 +76,6 @@ class BufferType:
     def allocate_address(self) -> int:
         """The function that allocates its buffers."""
         return int(self._struct.alloc_buffer)
-
-    @property
-    def size_bytes(self) -> int:
-        """Memory behind all its buffers."""
-        return sum(memory.size_bytes for memory in self._memory)
 
     def close(self) -> None:
         """Free the memory behind all buffers; only after the model is freed."""

@@ -38,11 +38,6 @@ def name_of(tensor: int) -> bytes:
     return c.string_at(tensor + NAME)
 
 
-def type_of(tensor: int) -> int:
-    """Number of the tensor's type (ggml_type)."""
-    return c.c_int32.from_address(tensor + TYPE).value
-
-
 def shape_of(tensor: int) -> tuple[int, ...]:
     """Elements per dimension, fastest first (4 numbers)."""
     return tuple(_Int64x4.from_address(tensor + NE))
