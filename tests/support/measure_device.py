@@ -1,6 +1,6 @@
 """Speed with experts on a device, against stock llama.cpp with all layers there and its experts in RAM.
 
-    python -m tests.support.measure_device MODEL [--ram 2.5GiB] [--vram 1GiB] [--hot 5] [--rounds 3]
+    python -m tests.support.measure_device MODEL [--ram 2.5GiB] [--vram 1GiB] [--hot N] [--rounds 3]
 
 The device is a server in a process of its own on loopback, one for each side; stock runs the usual way for a
 model that is larger than the device (--n-cpu-moe). Both sides take turns. Prints one JSON document: medians
@@ -98,7 +98,7 @@ def main() -> None:
     parser.add_argument("model", type=Path)
     parser.add_argument("--ram", type=size_bytes)
     parser.add_argument("--vram", type=size_bytes)
-    parser.add_argument("--hot", type=int, default=5)
+    parser.add_argument("--hot", type=int)
     parser.add_argument("--unit", type=int, default=64)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=3)
