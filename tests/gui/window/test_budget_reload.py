@@ -27,6 +27,18 @@ def type_budget(fields: LoadFields, text: str) -> None:
     field.textEdited.emit(text)
 
 
+def reload_in_mid_answer(scene: RunningWindow) -> tuple[LoadFields, QMessageBox]:
+    """Ask for another budget while an answer is written; the question that comes."""
+    scene.load()
+    fields = open_budget(scene)
+    scene.say("Hello")
+    scene.until(lambda: scene.window.chat.answering.is_busy)
+    type_budget(fields, "5 GiB")
+    scene.window.inspector.budget.reload.click()
+    (box,) = scene.dialogs()
+    return fields, box
+
+
 def press(box: QMessageBox, text: str) -> None:
     next(each for each in box.findChildren(QPushButton) if each.text() == text).click()
 
@@ -57,14 +69,7 @@ def test_a_reload_keeps_the_chat_and_is_remembered(open_window: OpenWindow) -> N
 
 def test_an_answer_in_the_making_is_asked_about(open_window: OpenWindow) -> None:
     scene = open_window(partial(quick_backend, decode_token_seconds=0.02))
-    scene.load()
-    fields = open_budget(scene)
-    scene.say("Hello")
-    scene.until(lambda: scene.window.chat.answering.is_busy)
-    type_budget(fields, "5 GiB")
-    panel = scene.window.inspector.budget
-    panel.reload.click()
-    (box,) = scene.dialogs()
+    _, box = reload_in_mid_answer(scene)
     assert box.text() == "An answer is being written."
     press(box, "After the answer")
     scene.until(lambda: scene.window.models.model is not None and not scene.window.models.is_loading)
@@ -74,13 +79,7 @@ def test_an_answer_in_the_making_is_asked_about(open_window: OpenWindow) -> None
 
 def test_an_answer_can_be_stopped_for_a_reload(open_window: OpenWindow) -> None:
     scene = open_window(partial(quick_backend, decode_token_seconds=600.0))
-    scene.load()
-    fields = open_budget(scene)
-    scene.say("Hello")
-    scene.until(lambda: scene.window.chat.answering.is_busy)
-    type_budget(fields, "5 GiB")
-    scene.window.inspector.budget.reload.click()
-    (box,) = scene.dialogs()
+    _, box = reload_in_mid_answer(scene)
     press(box, "Stop it and reload")
     scene.until(lambda: scene.window.models.model is not None and not scene.window.models.is_loading)
     assert scene.window.models.model.ram_budget_bytes == 5 * GIB
@@ -89,13 +88,7 @@ def test_an_answer_can_be_stopped_for_a_reload(open_window: OpenWindow) -> None:
 
 def test_cancel_leaves_answer_and_values(open_window: OpenWindow) -> None:
     scene = open_window(partial(quick_backend, decode_token_seconds=0.02))
-    scene.load()
-    fields = open_budget(scene)
-    scene.say("Hello")
-    scene.until(lambda: scene.window.chat.answering.is_busy)
-    type_budget(fields, "5 GiB")
-    scene.window.inspector.budget.reload.click()
-    (box,) = scene.dialogs()
+    fields, box = reload_in_mid_answer(scene)
     box.reject()
     scene.until_idle()
     assert scene.statuses()[-1] == ("assistant", ANSWER, "complete")
