@@ -1,10 +1,14 @@
-"""For all tests: nobody's real data folder."""
+"""For all tests: nobody's real data folder, and no verdict that depends on how busy the machine is."""
 
 from __future__ import annotations
 
 import itertools
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("any-machine")
+settings.load_profile("any-machine")
 
 _numbers = itertools.count()
 # what platformdirs asks first, on Linux and macOS and on Windows

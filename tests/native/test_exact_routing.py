@@ -41,7 +41,7 @@ def test_bit_identical_to_stock(tiny_models: TinyModels, variant: str, slots: st
     assert_identical(again, stock.steps)  # warm slots, promoted pools
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     variant=st.sampled_from(MOE_VARIANTS),
     slots_and_hot=st.tuples(st.integers(1, 70), st.sampled_from([None, 0, 1, 2, 5, 16])),

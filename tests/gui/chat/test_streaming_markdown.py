@@ -73,7 +73,7 @@ def test_pieces_make_the_whole(pair: tuple[Transcript, Transcript], name: str, l
 PIECES = ["word ", "\n", "\n\n", "```\n", "- x", "1. y\n", "   ", "| c |\n", "|---|\n", "**", "$$", "> "]
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.sampled_from(PIECES), max_size=14))
 def test_any_pieces_make_the_whole(pair: tuple[Transcript, Transcript], parts: list[str]) -> None:
     assert streamed(pair[0], parts) == at_once(pair[1], "".join(parts))

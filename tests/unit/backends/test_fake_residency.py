@@ -17,7 +17,7 @@ def residency(
     return FakeResidency((5, 16), 2, pool, window, (exponent, seed), hot)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(
     st.lists(st.tuples(st.integers(1, 20), st.booleans()), max_size=20), st.integers(2, 16), st.integers(1, 9)
 )

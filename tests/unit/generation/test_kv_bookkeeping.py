@@ -55,7 +55,7 @@ def _plan_fault(backend: ScriptedBackend, turn: Turn, cancel: CancelToken) -> No
     backend.on_evaluate = on_evaluate
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(st.lists(TURNS, max_size=6), st.booleans(), st.integers(1, 9), st.sampled_from([60, 120, 4096]))
 def test_session_tokens_are_what_the_cache_holds(
     turns: list[Turn], can_cut: bool, unit: int, context: int

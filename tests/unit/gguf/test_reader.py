@@ -87,7 +87,7 @@ _TENSORS = st.dictionaries(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     scalars=st.dictionaries(_KEYS, _SCALARS, max_size=8),
     arrays=st.dictionaries(_KEYS.map("{}[]".format), _ARRAYS, max_size=4),
@@ -214,7 +214,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, bytes]:
     return folder / "damaged.gguf", _whole(folder / "whole.gguf")
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(data=st.data())
 def test_any_truncation_is_named_or_harmless(whole: tuple[Path, bytes], data: st.DataObject) -> None:
     path, content = whole
@@ -230,7 +230,7 @@ def test_any_truncation_is_named_or_harmless(whole: tuple[Path, bytes], data: st
     assert max(t.offset_bytes + t.size_bytes for t in model.tensors) <= length
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(data=st.data())
 def test_any_damage_is_an_engine_error_or_a_model(whole: tuple[Path, bytes], data: st.DataObject) -> None:
     path, content = whole

@@ -103,7 +103,7 @@ _RUNS = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(_RUNS, st.integers(2, 24), st.booleans())
 def test_no_policy_beats_the_optimum_or_misses_less_than_first_uses(
     runs: list[list[set[int]]], slots: int, is_prefill: bool
@@ -118,7 +118,7 @@ def test_no_policy_beats_the_optimum_or_misses_less_than_first_uses(
         assert {each.misses for each in figures.values()} == {figures["lru"].cold_misses}
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=9), st.integers(1, 3))
 def test_the_optimum_is_optimal(requests: list[int], slots: int) -> None:
     """Against trying every victim: small runs only."""

@@ -309,7 +309,7 @@ class Residency(RuleBasedStateMachine):
 
 
 TestResidency = Residency.TestCase
-TestResidency.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+TestResidency.settings = settings(max_examples=60, stateful_step_count=40)
 
 
 def test_ids_out_of_range_are_an_error() -> None:
