@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,6 +14,15 @@ from pytestqt.qtbot import QtBot
 
 from engine.backends.base import InferenceBackend
 from tests.support.running_window import OpenWindow, RunningWindow, quick_backend
+
+
+@pytest.fixture(autouse=True)
+def garbage_in_this_thread() -> Iterator[None]:
+    """As in the program (app/gui_collector.py): an engine thread that collected would delete widgets."""
+    gc.disable()
+    yield
+    gc.collect(1)
+    gc.enable()
 
 
 @pytest.fixture
