@@ -175,6 +175,14 @@ def _size_or_zero(text: str) -> int:
     return 0 if text.strip() == "0" else size_bytes(text)
 
 
+def add_context(parser: argparse.ArgumentParser) -> None:
+    """The context window and the prefill unit."""
+    parser.add_argument("--ctx", type=positive, metavar="N", help="context window in tokens")
+    parser.add_argument(
+        "--unit", type=unit_tokens, metavar="N", help="prompt tokens that pass a layer together, or auto"
+    )
+
+
 def add_profile(parser: argparse.ArgumentParser) -> None:
     """Where to keep what is learned about the model."""
     parser.add_argument(
@@ -193,6 +201,23 @@ def profile_dir(arguments: argparse.Namespace) -> Path | None:
     if arguments.profile_dir is not None:
         return Path(arguments.profile_dir)
     return platformdirs.user_data_path("emberglass", appauthor=False) / "profiles"
+
+
+def with_run(settings: LoadSettings, arguments: argparse.Namespace) -> LoadSettings:
+    """`settings` with all that how a model runs depends on: unit, threads, routing, placement, profile.
+
+    Raises UsageError if arguments contradict each other.
+    """
+    run = replace(
+        settings,
+        unit_tokens=arguments.unit,
+        threads=arguments.threads,
+        routing=arguments.routing,
+        pool_per_layer=arguments.slots,
+        is_pool_fixed=arguments.pool == "fixed",
+        profile_dir=profile_dir(arguments),
+    )
+    return with_placement(run, arguments)
 
 
 def _routing(text: str) -> Routing:

@@ -10,6 +10,7 @@ from pathlib import Path
 from engine.backends.base import InferenceBackend
 from engine.backends.fake import FakeBackend
 from engine.cli.arguments import (
+    add_context,
     add_loading,
     add_optional_file,
     add_placement,
@@ -17,9 +18,7 @@ from engine.cli.arguments import (
     add_routing,
     natural,
     positive,
-    profile_dir,
-    unit_tokens,
-    with_placement,
+    with_run,
 )
 from engine.cli.chat_views import JsonView, TextView
 from engine.cli.conversation import Conversation
@@ -44,10 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_routing(parser)
     add_placement(parser)
     add_profile(parser)
-    parser.add_argument("--ctx", type=positive, metavar="N", help="context window in tokens")
-    parser.add_argument(
-        "--unit", type=unit_tokens, metavar="N", help="prompt tokens that pass a layer together, or auto"
-    )
+    add_context(parser)
     parser.add_argument(
         "--trace", type=Path, metavar="OUT", help="record which experts are asked for, for “simulate”"
     )
@@ -96,18 +92,8 @@ def settings_of(arguments: argparse.Namespace) -> LoadSettings:
         plain = demo_settings(ram_budget_bytes=arguments.ram, context_tokens=arguments.ctx)
     else:
         plain = LoadSettings(arguments.file, ram_budget_bytes=arguments.ram, context_tokens=arguments.ctx)
-    plain = with_placement(plain, arguments)
-    return replace(
-        plain,
-        unit_tokens=arguments.unit,
-        trace_path=arguments.trace,
-        routing=arguments.routing,
-        pool_per_layer=arguments.slots,
-        is_pool_fixed=arguments.pool == "fixed",
-        profile_dir=profile_dir(arguments),
-        threads=arguments.threads,
-        is_prefetch_on=not arguments.no_prefetch,
-    )
+    run = with_run(plain, arguments)
+    return replace(run, trace_path=arguments.trace, is_prefetch_on=not arguments.no_prefetch)
 
 
 def sampling_of(arguments: argparse.Namespace) -> SamplingSettings:

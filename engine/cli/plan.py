@@ -7,15 +7,14 @@ from dataclasses import asdict
 
 from engine.backends.placement_preview import PlacementPreview, preview_placement
 from engine.cli.arguments import (
+    add_context,
     add_file,
     add_placement,
     add_profile,
     add_routing,
     positive,
-    profile_dir,
     size_bytes,
-    unit_tokens,
-    with_placement,
+    with_run,
 )
 from engine.cli.bench_spans import expert_spans
 from engine.cli.plan_report import Forecast, plan_document, plan_text
@@ -32,10 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of `plan`."""
     add_file(parser)
     parser.add_argument("--ram", type=size_bytes, metavar="SIZE", help="memory budget, such as 6GiB")
-    parser.add_argument("--ctx", type=positive, metavar="N", help="context window in tokens")
-    parser.add_argument(
-        "--unit", type=unit_tokens, metavar="N", help="prompt tokens that pass a layer together, or auto"
-    )
+    add_context(parser)
     parser.add_argument("--threads", type=positive, metavar="N", help="threads that compute")
     add_routing(parser)
     add_placement(parser)
@@ -63,18 +59,8 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
 
 
 def _settings(arguments: argparse.Namespace) -> LoadSettings:
-    plain = LoadSettings(
-        arguments.file,
-        ram_budget_bytes=arguments.ram,
-        context_tokens=arguments.ctx,
-        unit_tokens=arguments.unit,
-        threads=arguments.threads,
-        routing=arguments.routing,
-        pool_per_layer=arguments.slots,
-        is_pool_fixed=arguments.pool == "fixed",
-        profile_dir=profile_dir(arguments),
-    )
-    return with_placement(plain, arguments)
+    plain = LoadSettings(arguments.file, ram_budget_bytes=arguments.ram, context_tokens=arguments.ctx)
+    return with_run(plain, arguments)
 
 
 def _forecast(preview: PlacementPreview, is_measuring: bool, terminal: Terminal) -> Forecast:

@@ -9,13 +9,12 @@ from dataclasses import asdict, dataclass
 
 from engine.backends.base import CancelToken, InferenceBackend, LoadResult, WarmUpReport, WarmUpResult
 from engine.cli.arguments import (
+    add_context,
     add_file,
     add_loading,
     add_placement,
     add_profile,
     add_routing,
-    positive,
-    unit_tokens,
 )
 from engine.cli.chat import backend_factory, settings_of
 from engine.cli.stop_signal import StopSignal
@@ -51,10 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_routing(parser)
     add_placement(parser)
     add_profile(parser)
-    parser.add_argument("--ctx", type=positive, metavar="N", help="context window in tokens")
-    parser.add_argument(
-        "--unit", type=unit_tokens, metavar="N", help="prompt tokens that pass a layer together, or auto"
-    )
+    add_context(parser)
     parser.add_argument("--backend", choices=("llama", "fake"), default="llama", help=argparse.SUPPRESS)
     parser.set_defaults(trace=None)
 
