@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QWidget
 
-from app.inspector.layer_axis import place_layer_ticks, stack_bars
+from app.inspector.layer_axis import empty_bars, place_layer_ticks, prepare_layer_plot, show_range, stack_bars
 from app.inspector.plot_frame import PlotFrame
 from app.inspector.plot_theme import PlotColours, apply_axes_theme
 from app.layer_costs import TIMES
@@ -25,8 +25,8 @@ class CostBars(PlotFrame):
         self._times = self._add_plot(0, "Time", "ms")
         self._misses = self._add_plot(1, "Misses", "")
         self._layout.ci.layout.setRowStretchFactor(0, 2)
-        self._bars = {name: pg.BarGraphItem(x=[], y0=[], height=[], width=0.8) for name in TIMES}
-        self._miss_bars = pg.BarGraphItem(x=[], y0=[], height=[], width=0.8)
+        self._bars = {name: empty_bars() for name in TIMES}
+        self._miss_bars = empty_bars()
         for bars in self._bars.values():
             self._times.addItem(bars)
         self._misses.addItem(self._miss_bars)
@@ -36,11 +36,7 @@ class CostBars(PlotFrame):
 
     def _add_plot(self, row: int, title: str, units: str) -> pg.PlotItem:
         plot = self._layout.addPlot(row=row, col=0)
-        plot.setMenuEnabled(False)
-        plot.hideButtons()
-        plot.setMouseEnabled(x=False, y=False)
-        plot.setLabel("left", f"{title} ({units})" if units else title)
-        plot.getAxis("bottom").setStyle(hideOverlappingLabels=False)
+        prepare_layer_plot(plot, f"{title} ({units})" if units else title)
         return plot
 
     def draw(self, totals: NDArray[np.int64], layers: tuple[int, ...]) -> None:
@@ -53,8 +49,7 @@ class CostBars(PlotFrame):
         misses = totals[len(TIMES)]
         stack_bars(self._miss_bars, np.zeros(len(layers)), misses.astype(np.float64))
         for plot, top in ((self._times, floor.max(initial=0)), (self._misses, misses.max(initial=0))):
-            plot.setXRange(0, max(1, len(layers)), padding=0)
-            plot.setYRange(0, float(top) * 1.05 or 1, padding=0)
+            show_range(plot, len(layers), 0, float(top) * 1.05 or 1)
         if layers != self._layers:
             self._layers = layers
             self._place_ticks()

@@ -9,6 +9,28 @@ from PySide6.QtGui import QFontMetrics
 
 from app.inspector.expert_grid import label_step, tick_labels
 
+_BAR_WIDTH = 0.8
+
+
+def prepare_layer_plot(item: pg.PlotItem, label: str) -> None:
+    """A plot that shows what it is given: no menu, no mouse, layers below, `label` at its side."""
+    item.setMenuEnabled(False)
+    item.hideButtons()
+    item.setMouseEnabled(x=False, y=False)
+    item.setLabel("left", label)
+    item.getAxis("bottom").setStyle(hideOverlappingLabels=False)
+
+
+def empty_bars() -> pg.BarGraphItem:
+    """Bars for `stack_bars`."""
+    return pg.BarGraphItem(x=[], y0=[], height=[], width=_BAR_WIDTH)
+
+
+def show_range(item: pg.PlotItem, n_layers: int, low: float, high: float) -> None:
+    """All layers across, `low` to `high` upwards."""
+    item.setXRange(0, max(1, n_layers), padding=0)
+    item.setYRange(low, high, padding=0)
+
 
 def place_layer_ticks(item: pg.PlotItem, layers: tuple[int, ...], metrics: QFontMetrics) -> None:
     """Put layer numbers under a plot whose place i spans i to i + 1."""
@@ -21,4 +43,4 @@ def stack_bars(bars: pg.BarGraphItem, floor: NDArray[np.float64], heights: NDArr
     """One bar per layer on `floor`; nothing is drawn, and no time spent, where all are 0."""
     bars.setVisible(bool(heights.any()))
     if bars.isVisible():
-        bars.setOpts(x=np.arange(len(heights)) + 0.5, y0=floor, height=heights, width=0.8)
+        bars.setOpts(x=np.arange(len(heights)) + 0.5, y0=floor, height=heights, width=_BAR_WIDTH)

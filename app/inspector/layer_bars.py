@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QWidget
 
-from app.inspector.layer_axis import place_layer_ticks, stack_bars
+from app.inspector.layer_axis import empty_bars, place_layer_ticks, prepare_layer_plot, show_range, stack_bars
 from app.inspector.plot_frame import PlotFrame
 from app.inspector.plot_theme import PlotColours, apply_axes_theme
 from app.inspector.slot_figures import MEMORY_TIERS, LayerFigures
@@ -25,7 +25,7 @@ class LayerBars(PlotFrame):
         super().__init__(self._plot, 13, parent)
         self._plot.setAccessibleName("Experts in memory per layer")
         self._layers: tuple[int, ...] = ()
-        self._bars = {tier: pg.BarGraphItem(x=[], y0=[], height=[], width=0.8) for tier in MEMORY_TIERS}
+        self._bars = {tier: empty_bars() for tier in MEMORY_TIERS}
         self._pool_line, self._hot_line = (
             pg.PlotCurveItem(x=[0, 1], y=[0], stepMode="center") for _ in range(2)
         )
@@ -34,12 +34,8 @@ class LayerBars(PlotFrame):
 
     def _build_plot(self) -> None:
         item = self._plot.getPlotItem()
-        item.setMenuEnabled(False)
-        item.hideButtons()
-        item.setMouseEnabled(x=False, y=False)
-        item.setLabel("left", "Experts in memory")
+        prepare_layer_plot(item, "Experts in memory")
         item.setLabel("bottom", "Layer")
-        item.getAxis("bottom").setStyle(hideOverlappingLabels=False)
         for graphic in (*self._bars.values(), self._pool_line, self._hot_line):
             item.addItem(graphic)
         item.getViewBox().sigResized.connect(self._place_ticks)
@@ -54,8 +50,7 @@ class LayerBars(PlotFrame):
         self._hot_line.setData(edges, figures.hot_slots)
         self._hot_line.setVisible(bool(figures.hot_slots.any()))
         top = max(float(floor.max(initial=0)), float(figures.pool_slots.max(initial=0)), 1.0)
-        self._plot.setXRange(0, max(1, len(floor)), padding=0)
-        self._plot.setYRange(0, top * 1.05, padding=0)
+        show_range(self._plot.getPlotItem(), len(floor), 0, top * 1.05)
         if figures.layers != self._layers:
             self._layers = figures.layers
             self._place_ticks()

@@ -9,7 +9,7 @@ from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QWidget
 
 from app.expert_moves import MOVES, Move
-from app.inspector.layer_axis import place_layer_ticks, stack_bars
+from app.inspector.layer_axis import empty_bars, place_layer_ticks, prepare_layer_plot, show_range, stack_bars
 from app.inspector.plot_frame import PlotFrame
 from app.inspector.plot_theme import PlotColours, apply_axes_theme
 
@@ -25,14 +25,10 @@ class MoveBars(PlotFrame):
         super().__init__(self._plot, 9, parent)
         self._plot.setAccessibleName("Experts that moved in the last 2 s, per layer")
         self._layers: tuple[int, ...] = ()
-        self._bars = {move: pg.BarGraphItem(x=[], y0=[], height=[], width=0.8) for move in MOVES}
+        self._bars = {move: empty_bars() for move in MOVES}
         item = self._plot.getPlotItem()
-        item.setMenuEnabled(False)
-        item.hideButtons()
-        item.setMouseEnabled(x=False, y=False)
-        item.setLabel("left", "Moved in 2 s")
+        prepare_layer_plot(item, "Moved in 2 s")
         item.setLabel("bottom", "Layer")
-        item.getAxis("bottom").setStyle(hideOverlappingLabels=False)
         for bars in self._bars.values():
             item.addItem(bars)
         item.getViewBox().sigResized.connect(self._place_ticks)
@@ -47,8 +43,7 @@ class MoveBars(PlotFrame):
             stack_bars(self._bars[move], ends[is_up], signed.astype(np.float64))
             ends[is_up] = ends[is_up] + signed
         top = max(_LEAST_TOP, ends[True].max(initial=0), -ends[False].min(initial=0))
-        self._plot.setXRange(0, max(1, len(layers)), padding=0)
-        self._plot.setYRange(-top * 1.05, top * 1.05, padding=0)
+        show_range(self._plot.getPlotItem(), len(layers), -top * 1.05, top * 1.05)
         if layers != self._layers:
             self._layers = layers
             self._place_ticks()
