@@ -153,11 +153,12 @@ class Loaded:
         By the estimated chances; with resident routing by the pools' heat, of what the router would want.
         """
         resident = self.pipeline.resident if self.pipeline is not None else None
+        heat = resident.pools.learned() if resident is not None else None
         hits = []
         for layer in self.layers:
             weight = layer.top.uses.chance[layer.top_row]
-            if resident is not None:
-                weight = resident.pools.learned()[layer.index, : layer.top.n_expert]
+            if heat is not None:
+                weight = heat[layer.index, : layer.top.n_expert]
             hits.append(expected_hits(weight[None], layer.tiers()[None] > Tier.DISK)[0])
         return float(np.mean(hits)) if hits else 1.0
 

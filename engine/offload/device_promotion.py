@@ -47,7 +47,8 @@ class DevicePromotion:
 
         Raises DeviceLostError, DiskReadError, or what `check` raises.
         """
-        wanted = [self._hot(layer, row) for layer, row in self._layers]
+        weights = self._weights()
+        wanted = [_hot(row, weight) for (_, row), weight in zip(self._layers, weights, strict=True)]
         for (_, row), experts in zip(self._layers, wanted, strict=True):
             row.slot_class.table.set_pool(row.row, experts[row.slot_of[experts] >= 0])
         busy_ns = 0
@@ -59,19 +60,14 @@ class DevicePromotion:
             row.slot_class.table.set_pool(row.row, experts[row.slot_of[experts] >= 0])
         return busy_ns > 0
 
-    def _hot(self, layer: LayerSlots, row: DeviceRow) -> Ids:
-        weight = self._weight(layer, row)[None]
-        is_hot = row.slot_class.table.pool(row.row)[None]
-        may_be_hot = np.ones(weight.shape, np.bool_)
-        return np.flatnonzero(choose_hot(weight, may_be_hot, is_hot, row.slot_class.hot_per_layer)[0])
-
-    def _weight(self, layer: LayerSlots, row: DeviceRow) -> NDArray[np.float64]:
-        """How often the layer's experts are used, by whatever is counted there; 0: never seen."""
+    def _weights(self) -> list[NDArray[np.float64]]:
+        """How often each layer's experts are used, by whatever is counted there; 0: never seen."""
         if self._resident is not None:
-            heat: NDArray[np.float64] = self._resident.pools.learned()[layer.index, : layer.experts.n_expert]
-            return heat
-        lasting: NDArray[np.float64] = row.slot_class.table.uses.lasting().chance[row.row]
-        return lasting
+            heat = self._resident.pools.learned()
+            return [heat[layer.index, : layer.experts.n_expert] for layer, _ in self._layers]
+        tables = {id(row.slot_class): row.slot_class.table for _, row in self._layers}
+        lasting = {key: table.uses.lasting().chance for key, table in tables.items()}
+        return [lasting[id(row.slot_class)][row.row] for _, row in self._layers]
 
     def _bring(self, layer: LayerSlots, row: DeviceRow, expert: Ids, check: Callable[[], None]) -> Transfer:
         table = layer.slot_class.table
@@ -83,3 +79,9 @@ class DevicePromotion:
         transfer = row.bring(expert, 1, layer.slot_class.arena, [arrival])
         self._statistics.promoted(layer.index, row.slot_class.name, transfer)
         return transfer
+
+
+def _hot(row: DeviceRow, weight: NDArray[np.float64]) -> Ids:
+    is_hot = row.slot_class.table.pool(row.row)[None]
+    may_be_hot = np.ones(is_hot.shape, np.bool_)
+    return np.flatnonzero(choose_hot(weight[None], may_be_hot, is_hot, row.slot_class.hot_per_layer)[0])

@@ -79,9 +79,10 @@ class ExpertLoads:
         Returns how many experts that were.
         """
         slot_class, row = layer.slot_class, layer.row
-        needless = {key for key in slot_class.jobs if key[0] == row} - {(row, e) for e in wanted.tolist()}
-        if not needless:
+        on_their_way = {key for key in slot_class.jobs if key[0] == row}
+        if not on_their_way:  # nearly always so for a decoded token
             return 0
+        needless = on_their_way - {(row, expert) for expert in wanted.tolist()}
         self._readers.withdraw([slot_class.jobs[key] for key in needless])
         gone = [key for key in needless if slot_class.jobs[key].is_done]
         self.settle(slot_class, row, gone)
