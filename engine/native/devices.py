@@ -16,7 +16,7 @@ from engine.errors import BudgetError, DeviceLostError, UsageError
 from engine.native import abi
 from engine.native.library import ggml, ggml_base
 from engine.native.rpc_relay import RpcRelay
-from engine.native.rpc_server import no_rpc
+from engine.native.rpc_server import rpc_entry
 
 _CPU, _ACCELERATOR = 0, 3  # kinds of devices that compute in the processor's memory
 _USAGE_WEIGHTS = 1
@@ -206,11 +206,5 @@ def _local_device(name: str) -> int:
 
 def _add_rpc_server(endpoint: str) -> int:
     abi.check()
-    registry = ggml().ggml_backend_reg_by_name(b"RPC")
-    entry = registry and ggml_base().ggml_backend_reg_get_proc_address(
-        registry, b"ggml_backend_rpc_add_server"
-    )
-    if not entry:
-        raise no_rpc()
     # not put into ggml's list of devices: whoever walks that would meet devices of peers that are gone
-    return int(_ADD_SERVER(entry)(endpoint.encode()))
+    return int(_ADD_SERVER(rpc_entry(b"ggml_backend_rpc_add_server"))(endpoint.encode()))

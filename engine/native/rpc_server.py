@@ -21,24 +21,23 @@ def serve(address: str, port: int, threads: int, device_names: tuple[str, ...] =
     One program at a time. Raises DeviceError if the port can't be had.
     """
     abi.check()
-    registry = ggml().ggml_backend_reg_by_name(b"RPC")
-    entry = registry and ggml_base().ggml_backend_reg_get_proc_address(
-        registry, b"ggml_backend_rpc_start_server"
-    )
-    if not entry:
-        raise no_rpc()
+    start = _START(rpc_entry(b"ggml_backend_rpc_start_server"))
     devices = [_device(name) for name in device_names] or [ggml().ggml_backend_dev_by_type(_CPU)]
     endpoint = f"{address}:{port}".encode()
-    _START(entry)(endpoint, None, threads, len(devices), (c.c_void_p * len(devices))(*devices))
+    start(endpoint, None, threads, len(devices), (c.c_void_p * len(devices))(*devices))
     raise DeviceError(f"Port {port} of {address} can't be opened.", "Choose another port (--port).")
 
 
-def no_rpc() -> DeviceError:
-    """This build of llama.cpp can't reach or serve devices of other machines."""
-    return DeviceError(
-        "This llama.cpp was built without RPC, so it can't use another machine's memory.",
-        "Run installer/bootstrap.py setup, which builds it with RPC.",
-    )
+def rpc_entry(name: bytes) -> int:
+    """Address of a function of llama.cpp's RPC part; raises DeviceError if this build has none."""
+    registry = ggml().ggml_backend_reg_by_name(b"RPC")
+    entry = registry and ggml_base().ggml_backend_reg_get_proc_address(registry, name)
+    if not entry:
+        raise DeviceError(
+            "This llama.cpp was built without RPC, so it can't use another machine's memory.",
+            "Run installer/bootstrap.py setup, which builds it with RPC.",
+        )
+    return int(entry)
 
 
 def _device(name: str) -> int:
