@@ -1,7 +1,8 @@
-"""Tiny model files, written once per test session."""
+"""Tiny model files, written once per test session; a filesystem that refuses direct reads."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Protocol
 
@@ -25,3 +26,16 @@ def tiny_models(tmp_path_factory: pytest.TempPathFactory) -> TinyModels:
         return tiny_model(layout, directory, **overrides)
 
     return model
+
+
+@pytest.fixture
+def no_direct_io(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files open as on a filesystem without O_DIRECT."""
+    real_open = os.open
+
+    def refuse_direct(path: str, flags: int, *rest: int) -> int:
+        if flags & os.O_DIRECT:
+            raise OSError(22, "Invalid argument")
+        return real_open(path, flags, *rest)
+
+    monkeypatch.setattr(os, "open", refuse_direct)

@@ -12,6 +12,7 @@ from engine.backends.base import CancelToken
 from engine.config import Repack
 from tests.native.conftest import TinyModels
 from tests.support.exact_runs import (
+    MOE_VARIANTS,
     assert_identical,
     loaded,
     prompt_tokens,
@@ -20,10 +21,6 @@ from tests.support.exact_runs import (
     settings_for,
 )
 
-MOE_VARIANTS = (
-    "qwen3moe", "qwen2moe", "deepseek2", "deepseek2-merged", "gpt-oss", "gpt-oss-mxfp4", "mixed", "uneven",
-    "sharded",
-)  # fmt: skip
 N_PROMPT, N_DECODE, SEED = 70, 32, 1
 
 

@@ -112,17 +112,8 @@ def test_cancel_from_another_thread_stops_a_pass(tiny_models: TinyModels, is_pre
         assert_identical(run_ours(backend, prompt, 2), run_stock(path, info.unit_tokens, 2, 20, 2, 1).steps)
 
 
-def test_filesystem_without_direct_io_falls_back_and_says_so(
-    tiny_models: TinyModels, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    real_open = os.open
-
-    def refuse_direct(path: str, flags: int, *rest: int) -> int:
-        if flags & os.O_DIRECT:
-            raise OSError(22, "Invalid argument")
-        return real_open(path, flags, *rest)
-
-    monkeypatch.setattr(os, "open", refuse_direct)
+@pytest.mark.usefixtures("no_direct_io")
+def test_filesystem_without_direct_io_falls_back_and_says_so(tiny_models: TinyModels) -> None:
     path = tiny_models("qwen3moe")
     with loaded(settings_for(path, 8, 2)) as (backend, info):
         ours = run_ours(backend, prompt_tokens(20), 3)

@@ -19,6 +19,7 @@ from engine.hardware.memory import private_bytes
 from engine.native.repack import ROW_GROUP, repack_entries, repacked_form
 from tests.native.conftest import TinyModels
 from tests.support.exact_runs import (
+    MOE_VARIANTS,
     assert_identical,
     loaded,
     prompt_tokens,
@@ -27,10 +28,6 @@ from tests.support.exact_runs import (
     settings_for,
 )
 
-VARIANTS = (
-    "qwen3moe", "qwen2moe", "deepseek2", "deepseek2-merged", "gpt-oss", "gpt-oss-mxfp4", "mixed", "uneven",
-    "sharded",
-)  # fmt: skip
 OTHER_TYPES = {
     "Q2_K": {"n_ff": 256, "expert_type": "Q2_K", "dense_type": "Q4_K"},
     "Q5_K": {"n_ff": 256, "expert_type": "Q5_K"},
@@ -49,7 +46,7 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.mark.parametrize("unit", [1, 16])
 @pytest.mark.parametrize("slots", ["smallest", "few", "all"])
-@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("variant", MOE_VARIANTS)
 def test_bit_identical_to_stock(tiny_models: TinyModels, variant: str, slots: str, unit: int) -> None:
     path = tiny_models(variant)
     n_slots = {"smallest": 1, "few": 11, "all": None}[slots]
@@ -63,7 +60,7 @@ def test_bit_identical_to_stock(tiny_models: TinyModels, variant: str, slots: st
 
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
-    variant=st.sampled_from(VARIANTS),
+    variant=st.sampled_from(MOE_VARIANTS),
     n_slots=st.integers(1, 70),
     unit=st.sampled_from([1, 2, 3, 5, 16, 33, 64]),
     threads=st.integers(1, 3),

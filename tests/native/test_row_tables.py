@@ -149,17 +149,8 @@ def test_rows_in_the_buffer_are_not_read_again(model_path: Path) -> None:
     assert_identical(again, first)
 
 
-def test_without_direct_reads_the_rows_are_the_same(
-    tiny_models: TinyModels, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    real_open = os.open
-
-    def refuse_direct(path: str, flags: int, *rest: int) -> int:
-        if flags & os.O_DIRECT:
-            raise OSError(22, "Invalid argument")
-        return real_open(path, flags, *rest)
-
-    monkeypatch.setattr(os, "open", refuse_direct)
+@pytest.mark.usefixtures("no_direct_io")
+def test_without_direct_reads_the_rows_are_the_same(tiny_models: TinyModels) -> None:
     path = tiny_models("gemma4", n_vocab=N_VOCAB)
     with loaded(settings_for(path, None, 64, threads=1)) as (backend, info):
         assert not info.is_direct_io

@@ -19,6 +19,11 @@ from engine.events import ModelInfo
 from engine.native.context import ContextSettings
 
 CONTEXT_TOKENS = 256
+# one of every kind of expert layer that slots know
+MOE_VARIANTS = (
+    "qwen3moe", "qwen2moe", "deepseek2", "deepseek2-merged", "gpt-oss", "gpt-oss-mxfp4", "mixed", "uneven",
+    "sharded",
+)  # fmt: skip
 Logits = NDArray[np.float32]
 
 
