@@ -7,7 +7,7 @@ import itertools
 import pytest
 from hypothesis import settings
 
-settings.register_profile("any-machine")
+settings.register_profile("any-machine", deadline=None)
 settings.load_profile("any-machine")
 
 _numbers = itertools.count()
