@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 
 import pytest
@@ -13,6 +14,18 @@ settings.load_profile("any-machine")
 _numbers = itertools.count()
 # what platformdirs asks first, on Linux and macOS and on Windows
 _VARIABLES = ("XDG_DATA_HOME", "WIN_PD_OVERRIDE_LOCAL_APPDATA")
+
+
+def pytest_collection_finish() -> None:
+    """What was imported stays: a collection need not walk it again before every test."""
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.fixture(autouse=True)
+def no_garbage_of_other_tests() -> None:
+    """Left by a window, it must not be found first by the engine thread of this test."""
+    gc.collect()
 
 
 @pytest.fixture(autouse=True)

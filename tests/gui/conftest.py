@@ -21,7 +21,6 @@ def garbage_in_this_thread() -> Iterator[None]:
     """As in the program (app/gui_collector.py): an engine thread that collected would delete widgets."""
     gc.disable()
     yield
-    gc.collect(1)
     gc.enable()
 
 

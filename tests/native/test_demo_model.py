@@ -11,7 +11,7 @@ from gguf import GGUFReader
 from engine.backends.base import CancelToken
 from engine.backends.llama_cpp import LlamaCppBackend
 from engine.backends.stock import StockModel
-from engine.config import GIB, MIB, ChatMessage, SamplingSettings
+from engine.config import MIB, ChatMessage, SamplingSettings
 from engine.demo_model import DEMO_PATH, demo_settings
 from engine.events import ExpertsSampled, FinishReason, GenerationFinished, ModelLoaded
 from engine.native.context import ContextSettings
@@ -62,7 +62,9 @@ def test_a_quarter_of_its_experts_has_a_slot_and_routing_is_alive(demo: EngineDr
     assert info is not None
     assert sum(each.slots for each in info.slot_classes) * 4 == len(info.moe_layers) * info.n_expert
     assert info.slots_bytes < 4 * MIB
-    assert info.ram_budget_bytes < GIB  # what the program, the dense weights and these slots take
+    assert info.program_bytes is not None
+    # dense weights, context and these slots; what this process of tests holds besides is no part of it
+    assert info.ram_budget_bytes - info.program_bytes < 256 * MIB
     for question in ("What is a slot?", "スロットとは何ですか", "槽位是什么", "How do I open a model?"):
         demo.outcome(demo.engine.generate([ChatMessage("user", question)], _GREEDY))
     sampled = [event for event in demo.events if isinstance(event, ExpertsSampled)][-1]
