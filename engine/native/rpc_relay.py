@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import select
 import socket
-import struct
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -18,11 +17,9 @@ from typing import cast
 
 from engine.errors import DeviceError, DeviceLostError
 from engine.native import rpc_protocol as rpc
+from engine.native.peer_pulse import LOOK_SECONDS, PeerPulse
 
 _CONNECT_SECONDS = 2.0
-# So long without a sign of life of the peer's system is a loss; its program may compute as long as it likes.
-_MOST_SILENCE_MS, _LOOK_MS = 5000, 1000
-_LAST_ACK = struct.Struct("=56xI")  # tcpi_last_ack_recv of Linux's tcp_info, milliseconds
 _CHUNK_BYTES = 1 << 20
 _READER_BYTES = 1 << 16
 _LOOPBACK = "127.0.0.1"
@@ -45,6 +42,7 @@ class RpcRelay:
             self._answers = _reader(self._peer)
             self._hello = _greet(name, self._peer, self._answers)
             self.n_devices = _count_devices(name, self._peer, self._answers)
+            self._idle = _connect(name, host, port)  # waits at the server, which serves one at a time
         except BaseException:
             self._peer.close()
             raise
@@ -63,14 +61,14 @@ class RpcRelay:
         """Hang up; only when ggml has freed everything on this device. Idempotent."""
         with self._lock:
             self._is_closing = True
-        for connection in (self._listener, self._peer, self._client):
+        for connection in (self._listener, self._peer, self._idle, self._client):
             if connection is not None:
                 _hang_up(connection)
         for thread in self._threads:
             thread.join()
         self._answers.close()
-        self._peer.close()
-        self._listener.close()
+        for connection in (self._peer, self._idle, self._listener):
+            connection.close()
 
     def on_lost(self, act: Callable[[], None]) -> None:
         """Call `act` once when the peer is lost, on a thread of the relay; from now on nobody else."""
@@ -81,11 +79,13 @@ class RpcRelay:
 
     def _watch(self) -> None:
         """Notice a peer that is gone while nobody talks to it."""
+        pulse = PeerPulse((self._peer, self._idle))
         poll = select.poll()
         poll.register(self._peer, select.POLLRDHUP)
-        while not poll.poll(_LOOK_MS):  # the peer's hang-up, an error, or ours in `close`
-            if _silence_ms(self._peer) > _MOST_SILENCE_MS:
-                self._lose(f"nothing was heard of it for {_MOST_SILENCE_MS // 1000} seconds")
+        while not poll.poll(LOOK_SECONDS * 1000):  # the peer's hang-up, an error, or ours in `close`
+            silence_seconds = pulse.look()
+            if silence_seconds is not None:
+                self._lose(f"nothing was heard of it for {silence_seconds:.1f} seconds")
                 return
         self._lose("its connection was closed")
 
@@ -97,7 +97,8 @@ class RpcRelay:
                 f"The device “{self.name}” is gone: {reason}.",
                 "What was written is kept. Load the model again, without that device or once it is back.",
             )
-            _hang_up(self._peer)  # whoever waits for it wakes up
+            for connection in (self._peer, self._idle):
+                _hang_up(connection)  # whoever waits for it wakes up
             self._on_lost()
 
     # --- the connection from ggml ---------------------------------------------------------------
@@ -172,9 +173,6 @@ def _connect(name: str, host: str, port: int) -> socket.socket:
     except OSError as error:
         raise _unreachable(name, _reason(error)) from error
     peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    peer.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    for option in (socket.TCP_KEEPIDLE, socket.TCP_KEEPINTVL):
-        peer.setsockopt(socket.IPPROTO_TCP, option, 1)
     return peer
 
 
@@ -255,12 +253,6 @@ def _read_exactly(source: BufferedReader, target: memoryview) -> None:
         if not got:
             raise EOFError("its connection was closed")
         target = target[got:]
-
-
-def _silence_ms(peer: socket.socket) -> int:
-    """Since the peer's system last acknowledged something; it does so every second, asked or not."""
-    info = peer.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _LAST_ACK.size)
-    return int(_LAST_ACK.unpack(info)[0])
 
 
 def _hang_up(connection: socket.socket) -> None:
