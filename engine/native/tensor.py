@@ -28,7 +28,7 @@ REGISTRY_GET_PROC_ADDRESS = 8 + 3 * 8
 # The address space as one array: an index is twice as quick as a new ctypes object, and the eval callback
 # reads one word of every node of every pass. Index with (address >> 2) of a live object only.
 WORDS = (c.c_int32 * (1 << 45)).from_address(0)
-_MOST_SOURCES, _I32, _NO_OPERATION = 10, 26, 0
+_MOST_SOURCES, _F32, _I32, _NO_OPERATION = 10, 0, 26, 0
 _Int64x4 = c.c_int64 * 4
 _Size4 = c.c_size_t * 4
 
@@ -97,6 +97,11 @@ def is_int32_input(tensor: int) -> bool:
     if is_on_device(tensor):
         return False
     return WORDS[(tensor + TYPE) >> 2] == _I32 and shape_of(tensor)[1:] == (1, 1, 1)
+
+
+def is_host_float32(tensor: int) -> bool:
+    """Whether its data are float32 in memory that the processor can address."""
+    return WORDS[(tensor + TYPE) >> 2] == _F32 and bool(data_of(tensor)) and not is_on_device(tensor)
 
 
 def first_row_bytes(tensor: int) -> bytes:

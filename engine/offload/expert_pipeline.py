@@ -20,6 +20,7 @@ from engine.offload.device_promotion import DevicePromotion
 from engine.offload.expert_loads import ExpertLoads
 from engine.offload.graph_probe import GraphProbe
 from engine.offload.hot_promotion import HotPromotion
+from engine.offload.next_layer import NextLayer
 from engine.offload.pass_statistics import PassStatistics
 from engine.offload.pool_filling import PoolFilling
 from engine.offload.read_job import ReadReason
@@ -27,9 +28,9 @@ from engine.offload.reader_pool import ReaderPool
 from engine.offload.resident_routing import ResidentRouting
 from engine.offload.row_tables import RowTables
 from engine.offload.slot_layers import LayerSlots, SlotClass
+from engine.placement.router_guess import Router, RouterGuess
 from engine.placement.routing_trace import RoutingRecorder
 from engine.placement.slot_table import Ids, Moves
-from engine.placement.streaming import StreamPace, worth_streaming
 
 
 def routing_node(layer: int) -> bytes:
@@ -60,7 +61,7 @@ class ExpertPipeline:
         self._check: Callable[[], None] = lambda: None
         self._is_prefill = self._is_watching = False
         self._n_tokens = 0
-        self._pace = StreamPace()
+        self._next_layer = self._stream_with({}, 1)
         self.filling = PoolFilling([], self._loads, None)
         self.promotion = HotPromotion([], self._statistics, None)
         self.device_promotion = DevicePromotion([], self._loads, self._statistics, None)
@@ -93,9 +94,19 @@ class ExpertPipeline:
         probe.restore()
         probe.check(architecture)
         self._routing_operation = probe.routing_operation
+        routers = {
+            layer.index: probe.routers[layer.experts.layer]
+            for layer in self._layers
+            if layer.experts.layer in probe.routers
+        }
+        self._next_layer = self._stream_with(routers, probe.top_k)
         if self.resident is not None:
             probe.check_rankings(architecture)
             self.resident.operation = probe.ranking_operation
+
+    def _stream_with(self, routers: dict[int, Router], top_k: int) -> NextLayer:
+        guess = RouterGuess(routers, len(self._layers), top_k)
+        return NextLayer(self._layers, self._loads, self._statistics, guess, self._is_prefetch_on)
 
     # --- passes (engine thread, outside the graph) ----------------------------------------------
 
@@ -105,7 +116,7 @@ class ExpertPipeline:
         self.error, self._check = None, check
         self.filling.begin_pass(is_prefill, n_tokens, check)
         self._n_tokens, self._is_prefill = n_tokens, is_prefill
-        self._pace.begin_pass()
+        self._next_layer.begin_pass(n_tokens, is_prefill, None if self.resident is None else 1)
         is_plain = self.recorder is None and self.resident is None
         self._is_watching = n_tokens == 1 and not is_prefill and is_plain
 
@@ -192,7 +203,6 @@ class ExpertPipeline:
 
     def _route(self, layer: LayerSlots, node: int) -> None:
         started_ns = perf_counter_ns()
-        self._pace.reach_layer(started_ns)
         waited_ns = 0
         source = tensor.source_of(node, 1)
         is_remote = self._is_remote(source)
@@ -200,6 +210,7 @@ class ExpertPipeline:
         if not len(ids):
             return
         picked = ids.copy()
+        self._next_layer.reach_layer(layer, picked, started_ns)
         if self.resident is not None:
             self._statistics.routing_changed(self.resident.cost(layer.index, picked, node))
         if self.recorder is not None:
@@ -207,20 +218,20 @@ class ExpertPipeline:
         if layer.top.is_complete:
             # nothing is ever evicted, and the tensors see expert e's slot at index e: ids stay as they are
             if layer.slot_of[picked].min() < 0:
-                waited_ns = self._bring(layer, picked)
+                waited_ns = self._bring(layer, picked, node)
             else:
                 self._statistics.asked_kept(layer.index, picked)
         else:
-            waited_ns = self._bring(layer, picked)
+            waited_ns = self._bring(layer, picked, node)
             ids[:] = layer.slot_of[picked]
             if is_remote:
                 tensor.store_rows(source, ids)
         self._statistics.layer_done(layer.index, picked, started_ns, waited_ns)
-        self._pace.leave_layer(perf_counter_ns())
+        self._next_layer.leave_layer(perf_counter_ns())
         if self.on_layer is not None:
             self.on_layer(layer.index + 1, len(self._layers))
 
-    def _bring(self, layer: LayerSlots, picked: NDArray[np.int32]) -> int:
+    def _bring(self, layer: LayerSlots, picked: NDArray[np.int32], node: int) -> int:
         """Make all picked experts usable and lease them; returns nanoseconds spent waiting for the disk."""
         slot_class, row = layer.slot_class, layer.row
         distinct, picks = np.unique(picked, return_counts=True)
@@ -228,19 +239,21 @@ class ExpertPipeline:
         self._loads.collect_finished(slot_class, row)
         self._statistics.asked(layer.tiers()[wanted])
         if layer.device is None:
-            return self._bring_to_host(layer, wanted, picks, len(picked))
+            return self._bring_to_host(layer, wanted, picks, len(picked), node)
         layer.device.observe(wanted, picks, len(picked))
         is_missing = layer.slot_of[wanted] < 0
         missing = wanted[is_missing]
         moves, waited_ns = self._request(layer, missing, picks[is_missing], len(picked))
+        self._next_layer.stream_after(layer, wanted, node)
         arrivals = self._loads.arrivals(layer, missing, moves.missing, moves.awaited, self._check)
         transfer = layer.device.bring(wanted, self._n_tokens, slot_class.arena, arrivals)
         self._statistics.transferred(layer.index, layer.device.slot_class.name, transfer)
         return waited_ns + transfer.source_ns
 
-    def _bring_to_host(self, layer: LayerSlots, wanted: Ids, picks: Ids, n_tokens: int) -> int:
+    def _bring_to_host(self, layer: LayerSlots, wanted: Ids, picks: Ids, n_tokens: int, node: int) -> int:
         """Make these experts usable in RAM and lease them; returns nanoseconds spent waiting."""
         moves, waited_ns = self._request(layer, wanted, picks, n_tokens)
+        self._next_layer.stream_after(layer, wanted, node)
         if len(moves.missing) or len(moves.awaited):
             waited_ns += self._loads.finish(layer, moves.missing, moves.awaited, self._check)
         return waited_ns
@@ -263,31 +276,4 @@ class ExpertPipeline:
                 )
         self._loads.start(layer, moves.missing, moves.slots, ReadReason.MISS)
         self._statistics.misses(layer.index, wanted, len(moves.missing))
-        self._stream_next(layer, wanted)
         return moves, waited_ns
-
-    def _stream_next(self, layer: LayerSlots, wanted: Ids) -> None:
-        """Let the disk work on the next layer while this one waits and computes."""
-        following = layer.index + 1
-        # the last layer computes only the tokens whose logits are wanted: one, so nothing is likely there
-        if not self._is_prefetch_on or not self._is_prefill or following >= len(self._layers) - 1:
-            return
-        if self.resident is not None:
-            return  # only rank 0 can miss, and nobody knows it beforehand
-        coming = self._layers[following]
-        slot_class = coming.slot_class
-        table = slot_class.table
-        most = self._pace.most(*self._loads.rate(), slot_class.arena.slot_bytes)
-        experts = worth_streaming(table.uses.likely(coming.row), coming.absent(), self._n_tokens, most)
-        if not len(experts):
-            return
-        if slot_class is layer.slot_class:
-            current = layer.row
-            usable = table.table[current, wanted]
-            leased = usable[usable >= 0].astype(np.int64)
-        else:
-            current = (coming.row - 1) % table.n_row
-            leased = np.empty(0, np.int64)
-        moves = table.prepare_stream(coming.row, experts, current, leased, self._n_tokens)
-        self._statistics.streamed(coming.index, moves.missing)
-        self._loads.start(coming, moves.missing, moves.slots, ReadReason.STREAM)

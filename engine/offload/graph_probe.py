@@ -10,7 +10,9 @@ from __future__ import annotations
 
 from engine.errors import UnsupportedModelError
 from engine.native import tensor
+from engine.offload.router_reading import read_router
 from engine.offload.row_probe import RowProbe
+from engine.placement.router_guess import Router
 
 _USES = {b"MUL_MAT_ID": 0, b"ADD_ID": 1}  # operation -> operand that holds the experts; ids are operand 2
 
@@ -19,7 +21,7 @@ class GraphProbe:
     """Collects what the graph does with expert tensors; `users` maps their addresses to layer numbers.
 
     `rows` looks at the same nodes. `routing_operation`: operation code of the routing nodes, to recognise
-    them cheaply later.
+    them cheaply later. `routers`: of the layers where they are understood; `top_k`: experts that each picks.
     """
 
     def __init__(
@@ -36,6 +38,9 @@ class GraphProbe:
         self._rankings: dict[int, int] = {}
         self.ranking_operation = -1
         self.routing_operation = -1
+        self.top_k = 0
+        self.routers: dict[int, Router] = {}
+        self._routings: dict[int, int] = {}
         self._ids: dict[int, int] = {}
         self._unused = set(users)
         self._fault = ""
@@ -53,6 +58,11 @@ class GraphProbe:
         for node, operation in self._disarmed:
             tensor.arm(node, operation)
         self._disarmed.clear()
+        for layer, node in self._routings.items():
+            router = read_router(node)
+            if router is not None:
+                self.routers[layer] = router
+        self._routings.clear()
         if self._rows is not None:
             self._rows.end_graph()
 
@@ -64,7 +74,9 @@ class GraphProbe:
             return
         layer = self._routing_nodes.get(name)
         if layer is not None:
-            self._ids[layer] = tensor.source_of(node, 1)
+            self._routings[layer] = node
+            ids = self._ids[layer] = tensor.source_of(node, 1)
+            self.top_k = tensor.shape_of(ids)[0]
             self.routing_operation = tensor.operation_code_of(node)
             return
         for operand in range(2):

@@ -108,19 +108,29 @@ class SlotTable:
         is_absent: NDArray[np.bool_] = (self.table[row] < 0) & (self._pending[row] < 0)
         return is_absent
 
-    def prepare_stream(self, row: int, experts: Ids, current_row: int, leased: Ids, n_tokens: int) -> Moves:
-        """Assign slots to as many of `experts`, likeliest first, as can be had for less; absent ones only.
+    def prepare_stream(
+        self,
+        row: int,
+        experts: Ids,
+        chance: NDArray[np.float64],
+        current_row: int,
+        leased: Ids,
+        n_tokens: int,
+    ) -> Moves:
+        """Assign slots to as many of `experts`, absent ones, likeliest first, as can be had for less.
 
-        Takes free slots, then slots of experts that are likely needed later than the one that comes;
-        `leased` slots belong to the layer in flight, `current_row`.
+        Takes free slots, then slots of experts that are likely needed later than the one that comes, which a
+        token picks with `chance`; `leased` slots belong to the layer in flight, `current_row`.
         """
-        experts = experts[self.absent(row)[experts]]
+        is_absent = self.absent(row)[experts]
+        experts, chance = experts[is_absent], chance[is_absent]
         if self.is_complete:
             slots = self._own(row, experts)
             self._assign(row, experts, slots)
             return Moves(experts, slots, experts[:0])
         free = self._free()[: len(experts)]
-        slots = np.concatenate((free, self._later(row, experts[len(free) :], current_row, leased, n_tokens)))
+        coming, chance = experts[len(free) :], chance[len(free) :]
+        slots = np.concatenate((free, self._later(row, coming, chance, current_row, leased, n_tokens)))
         experts = experts[: len(slots)]
         self._assign(row, experts, slots)
         return Moves(experts, slots, experts[:0])
@@ -251,14 +261,23 @@ class SlotTable:
         wait = self.uses.expected_wait(self._owner[window], row, n_tokens)
         return np.concatenate((free, window[np.argpartition(-wait, short - 1)[:short]]))
 
-    def _later(self, row: int, experts: Ids, current_row: int, leased: Ids, n_tokens: int) -> Ids:
+    def _later(
+        self,
+        row: int,
+        experts: Ids,
+        chance: NDArray[np.float64],
+        current_row: int,
+        leased: Ids,
+        n_tokens: int,
+    ) -> Ids:
         """Slots for the first of `experts`: the later a victim is needed, the likelier who comes."""
         if not len(experts):
             return experts
         window = self._window(leased)
         wait = self.uses.expected_wait(self._owner[window], current_row, n_tokens)
         order = np.argsort(-wait, kind="stable")[: len(experts)]
-        own_wait = self.uses.expected_wait(self._own(row, experts[: len(order)]), current_row, n_tokens)
+        best = slice(len(order))
+        own_wait = self.uses.expected_wait(self._own(row, experts[best]), current_row, n_tokens, chance[best])
         is_later = wait[order] > own_wait
         return window[order[: len(order) if is_later.all() else int(is_later.argmin())]]
 

@@ -69,14 +69,19 @@ class UseEstimate:
         return KnownUse(chance, self._tokens.copy())
 
     def expected_wait(
-        self, owners: NDArray[np.int64], current_row: int, n_tokens: int
+        self,
+        owners: NDArray[np.int64],
+        current_row: int,
+        n_tokens: int,
+        chance: NDArray[np.float64] | None = None,
     ) -> NDArray[np.float64]:
         """Expected time until each of `owners` (row * experts + expert) is needed, in passes of `n_tokens`.
 
-        The layer in flight is `current_row`, so its experts' next chance is a whole pass away.
+        The layer in flight is `current_row`, so its experts' next chance is a whole pass away. `chance`:
+        that a token picks each of them, where more is known than their past.
         """
         n_row, n_expert = self.chance.shape
-        chance: NDArray[np.float64] = np.minimum(self.chance.ravel()[owners], 1.0)
+        chance = np.minimum(self.chance.ravel()[owners] if chance is None else chance, 1.0)
         if n_tokens > 1:
             chance = 1 - (1 - chance) ** n_tokens
         distance = (owners // n_expert - current_row) % n_row

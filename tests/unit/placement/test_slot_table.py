@@ -97,7 +97,7 @@ def test_abort_frees_the_slots() -> None:
 
 def test_awaited_experts_are_not_loaded_twice() -> None:
     table = SlotTable(n_row=2, n_expert=8, n_slots=8, top_k=1)
-    stream = table.prepare_stream(1, ids(1, 2, 3), 0, ids(), 16)
+    stream = table.prepare_stream(1, ids(1, 2, 3), np.full(3, 0.5), 0, ids(), 16)
     moves = table.prepare(1, ids(2, 3, 5), 16)
     assert moves is not None
     assert stream.missing.tolist() == [1, 2, 3]
@@ -109,11 +109,10 @@ def test_stream_takes_only_what_is_likely_needed_later() -> None:
     bring(table, 1, 0, 1)  # the coming layer's own
     bring(table, 2, 0, 1)  # needed after it
     bring(table, 0, 0, 1)  # the layer in flight, leased
-    table.observe(1, ids(0, 1, 4), ids(9, 9, 9), 16)
     table.observe(2, ids(0), ids(9), 16)
     leased = table.table[0, [0, 1]].astype(np.int64)
-    # nobody ever picked expert 1 of layer 2, everyone its expert 0; 5 and 7 were never picked
-    moves = table.prepare_stream(1, ids(4, 5, 7), 0, leased, 16)
+    # nobody ever picked expert 1 of layer 2, everyone its expert 0
+    moves = table.prepare_stream(1, ids(4, 5, 7), np.array([0.5, 0.001, 0.001]), 0, leased, 16)
     assert moves.missing.tolist() == [4]
     assert resident(table, 2) == {0}
     assert resident(table, 1) == {0, 1}
@@ -282,7 +281,8 @@ class Residency(RuleBasedStateMachine):
     def stream(self, data: st.DataObject) -> None:
         row = data.draw(st.integers(0, self.shape[0] - 1))
         experts = ids(*sorted(data.draw(st.sets(st.integers(0, self.shape[1] - 1)))))
-        moves = self.table.prepare_stream(row, experts, (row - 1) % self.shape[0], ids(), 16)
+        chance = np.linspace(1, 0, len(experts))
+        moves = self.table.prepare_stream(row, experts, chance, (row - 1) % self.shape[0], ids(), 16)
         self.bytes[moves.slots] = row * self.shape[1] + moves.missing
         if len(moves.missing):
             self.flying.append((row, moves.missing))
@@ -321,7 +321,7 @@ def test_ids_out_of_range_are_an_error() -> None:
 def test_with_a_slot_for_every_expert_each_has_its_own() -> None:
     table = SlotTable(n_row=2, n_expert=4, n_slots=8, top_k=1)
     bring(table, 1, 2, 3)
-    stream = table.prepare_stream(0, ids(1), 1, ids(), 16)
+    stream = table.prepare_stream(0, ids(1), np.ones(1), 1, ids(), 16)
     table.complete(0, stream.missing)
     bring(table, 0, 3)
     assert table.table.tolist() == [[-1, 1, -1, 3], [-1, -1, 6, 7]]

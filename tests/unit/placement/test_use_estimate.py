@@ -41,6 +41,12 @@ def test_the_wait_is_the_way_round_plus_the_tokens_between() -> None:
     assert waits == pytest.approx([0.5 + 1, 0.75 + 3, 1 + 3])
 
 
+def test_a_better_known_chance_decides_the_wait() -> None:
+    uses = UseEstimate(n_row=4, n_expert=4, top_k=1)
+    waits = uses.expected_wait(ids(2 * 4 + 3, 3 * 4), 0, n_tokens=1, chance=np.array([0.8, 0.1]))
+    assert waits == pytest.approx([0.5 + 0.25, 0.75 + 9])
+
+
 def test_in_a_unit_an_expert_is_needed_if_any_token_picks_it() -> None:
     uses = UseEstimate(n_row=2, n_expert=4, top_k=1)
     uses.chance[:] = 0.5
