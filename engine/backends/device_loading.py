@@ -56,7 +56,7 @@ class DeviceLoading:
         request = DeviceRequest(
             tuple(map(_room, self.devices.devices, self._free_bytes, self.link_rates)),
             (*(size + kv_layer_bytes for size in dense[:-1]), dense[-1]),
-            max(0, budget.context_estimate_bytes - kv_bytes),
+            budget.context.compute_bytes(self._settings.unit_tokens or budget.largest_unit_tokens),
             device_specs(classes),
             self._layout.top_k,
             self._settings.vram_budget_bytes,

@@ -35,7 +35,7 @@ def describe(
         kv_bytes=kv_bytes,
         compute_bytes=max(0, context_bytes - kv_bytes),
         slots_bytes=plan.slots_bytes,
-        ram_budget_bytes=effective_budget_bytes(settings, budget, plan, context_bytes),
+        ram_budget_bytes=effective_budget_bytes(settings, budget, plan),
         unit_tokens=plan.unit_tokens,
         threads=settings.threads or usable_cores(),
         slot_classes=tuple(
@@ -55,13 +55,11 @@ def describe(
     )  # fmt: skip
 
 
-def effective_budget_bytes(
-    settings: LoadSettings, budget: LoadBudget, plan: PlacementPlan, context_bytes: int
-) -> int:
+def effective_budget_bytes(settings: LoadSettings, budget: LoadBudget, plan: PlacementPlan) -> int:
     """The cap; where slots were asked for by number and no cap was, what they and all the rest take."""
     if settings.slots_per_class is None or settings.ram_budget_bytes is not None:
         return budget.budget_bytes
-    return budget.budget_bytes - budget.left_for_slots_bytes(context_bytes) + plan.slots_bytes
+    return budget.budget_bytes - budget.left_for_slots_bytes(plan.unit_tokens) + plan.slots_bytes
 
 
 def _notes(

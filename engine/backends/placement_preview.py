@@ -27,7 +27,7 @@ from engine.placement.use_estimate import KnownUse
 
 @dataclass(frozen=True, slots=True)
 class PlacementPreview:
-    """What a load with these settings would do. `budget.context_estimate_bytes`: KV and compute buffers."""
+    """What a load with these settings would do; `budget.context` is an estimate."""
 
     settings: LoadSettings
     model: ModelFile
@@ -44,11 +44,6 @@ class PlacementPreview:
     def vram_bytes(self) -> int:
         """What devices would take in all."""
         return sum(device.used_bytes for device in self.devices)
-
-    @property
-    def kv_bytes(self) -> int:
-        """What of the KV cache is in RAM."""
-        return self.facts.kv_bytes_per_token * self.budget.context_tokens - self.budget.kv_on_devices_bytes
 
     @property
     def repacked_classes(self) -> list[bool]:
@@ -100,12 +95,12 @@ def preview_placement(settings: LoadSettings, program_bytes: int | None = None) 
     specs = class_specs(layer_classes(layout.layers))
     devices = _preview_devices(settings, layout, facts, budget)
     budget, host_settings = devices.budget, devices.host_settings
-    plan = budget.plan(specs, host_settings, budget.context_estimate_bytes)
+    plan = budget.plan(specs, host_settings)
     profile, notes = saved_profile(settings, model)
     repacking = decide_repacking(host_settings, layout, plan, known_use(profile, plan, facts.top_k))
     if repacking.extra_dense_bytes:
         budget = budget.with_dense(repacking.extra_dense_bytes)
-        plan = budget.plan(specs, host_settings, budget.context_estimate_bytes)
+        plan = budget.plan(specs, host_settings)
     notes += repacking.notes + devices.notes
     return PlacementPreview(
         settings, model, layout, facts, budget, plan, profile, repacking, notes, devices.infos

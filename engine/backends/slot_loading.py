@@ -32,6 +32,7 @@ from engine.gguf.row_tables import row_tables
 from engine.hardware.memory import claimed_bytes, private_bytes
 from engine.native import tensor as native_tensor
 from engine.native.context import ContextSettings, NativeContext
+from engine.native.memory import keep_large_blocks_apart
 from engine.native.model import NativeModel
 from engine.offload.bias_store import BiasStore
 from engine.offload.dense_reader import Destination, dense_read_rate, read_dense
@@ -46,7 +47,7 @@ from engine.offload.row_tables import RowTables
 from engine.offload.slot_layers import LayerSlots, SlotClass
 from engine.offload.slot_populator import SlotPopulator
 from engine.offload.weight_files import WeightFiles
-from engine.placement.placement_plan import PlacementPlan
+from engine.placement.placement_plan import PlacementPlan, SlotClassSpec
 from engine.placement.resident_pools import PoolShape, ResidentPools
 from engine.placement.routing_trace import RoutingRecorder
 from engine.placement.tier import Tier
@@ -113,7 +114,7 @@ class _Placed:
     tables: tuple[RowTables, RowProbe] | None
     pipeline: ExpertPipeline | None
     context: NativeContext
-    context_bytes: int
+    budget: LoadBudget
     plan: PlacementPlan
     slot_classes: list[SlotClass]
     layers: list[LayerSlots]
@@ -151,6 +152,7 @@ class _Loader:
         return self._devices.devices.fault if self._devices is not None else None
 
     def run(self) -> Loaded:
+        keep_large_blocks_apart()
         claimed_before = claimed_bytes()
         self._stage_bytes = largest_read_bytes(self._layout)
         draft = self._draft()
@@ -187,9 +189,12 @@ class _Loader:
         classes = layer_classes(self._layout.layers)
         devices = self._devices = DeviceLoading(self._settings, self._layout, self._facts, self._stack)
         budget = devices.make_plan(budget, classes)
-        plan = budget.plan(class_specs(classes), devices.host_settings, budget.context_estimate_bytes)
+        plan = budget.plan(class_specs(classes), devices.host_settings)
         repacking = decide_for_load(self._settings, self._file, self._layout, plan)
-        return _Draft(budget.with_dense(repacking.extra_dense_bytes), devices, plan, repacking)
+        if repacking.extra_dense_bytes:
+            budget = budget.with_dense(repacking.extra_dense_bytes)
+            plan = budget.plan(class_specs(classes), devices.host_settings)
+        return _Draft(budget, devices, plan, repacking)
 
     def _read_weights(self, draft: _Draft, files: WeightFiles) -> _Weights:
         model = self._map(draft.devices, draft.repacking)
@@ -213,11 +218,8 @@ class _Loader:
         pipeline = None
         if layers or tables:
             pipeline = ExpertPipeline(readers, self._settings.is_prefetch_on, draft.devices.devices)
-        context, context_bytes = self._open_context(model, draft, pipeline)
         classes = layer_classes(layers)
-        # more slots than thought beforehand would let the planner choose a larger unit than the context takes
-        budget = draft.budget.for_context(context.unit_tokens)
-        plan = budget.plan(class_specs(classes), draft.devices.host_settings, context_bytes)
+        context, budget, plan = self._open_context(model, draft, class_specs(classes), pipeline)
         self._enter(LoadPhase.SLOTS)
         slot_classes = open_slot_classes(
             classes, plan, self._layout.top_k, heat, draft.repacking, self._stack
@@ -231,9 +233,7 @@ class _Loader:
         for layer in placed:
             if layer.device is not None:
                 statistics.kept_tiers[layer.index] = Tier.VRAM
-        return _Placed(
-            heat, tables, pipeline, context, context_bytes, plan, slot_classes, placed, lock, statistics
-        )
+        return _Placed(heat, tables, pipeline, context, budget, plan, slot_classes, placed, lock, statistics)
 
     def _start(self, pipeline: ExpertPipeline, placed: _Placed, weights: _Weights) -> None:
         """Connect the pipeline, check the graph, fill pools."""
@@ -255,10 +255,10 @@ class _Loader:
         info = describe(
             self._settings,
             self._facts,
-            draft.budget,
+            placed.budget,
             placed.plan,
             placed.context.context_tokens,
-            placed.context_bytes,
+            placed.budget.context.bytes_for(placed.context.unit_tokens),
             is_direct,
         )
         absent_bytes = placed.tables[0].absent_bytes if placed.tables else 0
@@ -343,19 +343,39 @@ class _Loader:
             self._devices.devices.check()
 
     def _open_context(
-        self, model: NativeModel, draft: _Draft, pipeline: ExpertPipeline | None
-    ) -> tuple[NativeContext, int]:
-        """The context and the memory it took (KV, compute and output buffers)."""
+        self,
+        model: NativeModel,
+        draft: _Draft,
+        specs: tuple[SlotClassSpec, ...],
+        pipeline: ExpertPipeline | None,
+    ) -> tuple[NativeContext, LoadBudget, PlacementPlan]:
+        """A context for the best unit, the budget that knows what it took, and the plan for the rest.
+
+        What a context takes is known only once it is there. Where another unit is better then, it is made
+        again: at most once for a larger one, then for smaller ones only.
+        """
         self._enter(LoadPhase.CONTEXT)
-        settings = ContextSettings(
-            draft.budget.context_tokens, draft.plan.unit_tokens, self._settings.threads or usable_cores()
-        )
-        before = private_bytes()
+        before, budget, unit = private_bytes(), draft.budget, draft.plan.unit_tokens
+        while True:
+            context = self._make_context(model, draft.budget.context_tokens, unit, pipeline)
+            budget = budget.with_context(unit, private_bytes() - before)
+            plan = budget.plan(specs, draft.devices.host_settings, unit)
+            if plan.unit_tokens == unit:
+                self._stop_when_lost(context)
+                return context, budget, plan
+            context.close()
+            unit = plan.unit_tokens
+            budget = budget.up_to(unit)
+            self._cancel.check()
+
+    def _make_context(
+        self, model: NativeModel, context_tokens: int, unit_tokens: int, pipeline: ExpertPipeline | None
+    ) -> NativeContext:
+        settings = ContextSettings(context_tokens, unit_tokens, self._settings.threads or usable_cores())
         on_node = pipeline.on_node if pipeline else None
         context = NativeContext(model, settings, on_node, self._idle.address)
         self._stack.callback(context.close)
-        self._stop_when_lost(context)
-        return context, private_bytes() - before
+        return context
 
     def _stop_when_lost(self, context: NativeContext) -> None:
         """Let what the processor computes stop when a device is lost."""

@@ -86,13 +86,13 @@ def plan_text(preview: PlacementPreview, forecast: Forecast) -> str:
 
 
 def _host_bytes(preview: PlacementPreview) -> dict[str, int]:
-    budget = preview.budget
+    budget, unit = preview.budget, preview.plan.unit_tokens
     return {
         "program_bytes": budget.program_bytes,
         "dense_bytes": budget.dense_bytes,
-        "kv_bytes": preview.kv_bytes,
-        "compute_bytes": budget.context_estimate_bytes - preview.kv_bytes,
-        "reserve_bytes": budget.reserve_bytes,
+        "kv_bytes": budget.context.kv_bytes,
+        "compute_bytes": budget.context.bytes_for(unit) - budget.context.kv_bytes,
+        "reserve_bytes": budget.reserve_bytes(unit),
         "slots_bytes": preview.plan.slots_bytes,
     }
 

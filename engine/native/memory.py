@@ -17,6 +17,7 @@ _PROT_NONE, _PROT_READ_WRITE = 0, 3
 _MADV_DONTNEED, _MADV_HUGEPAGE, _MADV_NOHUGEPAGE, _MADV_POPULATE_WRITE = 4, 14, 15, 23
 _MLOCK_ONFAULT = 1
 _MAP_NORESERVE = 0x4000  # Linux; the mmap module names it on some versions only
+_M_MMAP_THRESHOLD, _LARGE_BYTES = -3, 1 << 20
 
 
 @cache
@@ -31,6 +32,17 @@ def _libc() -> c.CDLL:
     library.mlock2.argtypes = [c.c_void_p, c.c_size_t, c.c_uint]
     library.munlock.argtypes = [c.c_void_p, c.c_size_t]
     return library
+
+
+@cache
+def keep_large_blocks_apart() -> None:
+    """From now on large blocks of C's heap are mappings of their own, and go when they are freed.
+
+    glibc stops doing so after the first block was freed. Then what a context takes can't be told from what
+    the heap had left, and memory of a model that is gone stays with the process.
+    """
+    if hasattr(_libc(), "mallopt"):  # glibc
+        _libc().mallopt(_M_MMAP_THRESHOLD, _LARGE_BYTES)
 
 
 def _map(size: int, protection: int) -> int:

@@ -1,15 +1,16 @@
-"""How many expert slots each class of layers gets, and how many tokens may pass a layer together.
+"""How many expert slots each class of layers gets if so many tokens pass a layer together.
 
 Pure arithmetic on sizes. A class is a set of layers whose experts have the same projections, types and
-shapes and so can share slots.
+shapes and so can share slots. Which unit is best is decided in `unit_choice`.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from engine.config import format_size
-from engine.errors import BudgetError, UsageError
+from engine.errors import UsageError
 from engine.placement.hot_zone import DEFAULT_HOT
 
 DEFAULT_POOL = 20  # experts per layer in resident routing
@@ -17,6 +18,7 @@ DEFAULT_POOL = 20  # experts per layer in resident routing
 # points of 63 with 5 hot ones, 0.1 with 2; with 19 slots, 5 hot ones cost nothing).
 _SLOTS_PER_HOT = 4
 AUTO_UNITS = (512, 256, 128, 64, 32, 16, 8, 4, 3, 2, 1)
+_SHARE_STEPS = 1 << 24  # how finely the classes' common share of their experts is divided
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +34,17 @@ class SlotClassSpec:
         return len(self.layers) * self.n_expert
 
 
+def _no_bytes(_: int) -> int:
+    return 0
+
+
 @dataclass(frozen=True, slots=True)
 class PlacementRequest:
-    """`slots_budget_bytes`: what is left for slots after everything else. `unit_tokens` None: automatic.
+    """`slots_budget_bytes`: what is left after everything but slots and what `unit_bytes` says.
 
-    `pool_per_layer`, `hot_per_layer`: asked size of the pools and of the hot zone, None for automatic.
-    `is_resident`: resident routing.
+    `unit_tokens` None: automatic. `unit_bytes`: memory that a unit of so many tokens takes beside slots,
+    never less for more tokens. `pool_per_layer`, `hot_per_layer`: asked size of the pools and of the hot
+    zone, None for automatic. `is_resident`: resident routing.
     """
 
     classes: tuple[SlotClassSpec, ...]
@@ -49,6 +56,7 @@ class PlacementRequest:
     pool_per_layer: int | None = None
     is_resident: bool = False
     hot_per_layer: int | None = None
+    unit_bytes: Callable[[int], int] = _no_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,18 +98,24 @@ class PlacementPlan:
         return sum(plan.zone_slots * plan.spec.slot_bytes for plan in self.classes)
 
 
-def plan_placement(request: PlacementRequest) -> PlacementPlan:
-    """Share the budget among the classes; raises BudgetError if one token's experts don't fit.
+def plan_for_unit(request: PlacementRequest, unit_tokens: int) -> PlacementPlan | None:
+    """Share what such a unit leaves of the budget among the classes; None if its experts might not fit.
 
     Every class gets the same share of its experts (experts are equally likely as far as the planner
     knows), never less than top-k, never more than all.
     """
-    counts = _slot_counts(request)
+    counts = _slot_counts(request, unit_tokens)
+    if counts is None:
+        return None
+    places = list(zip(request.classes, counts, strict=True))
     if request.is_resident:
-        return _plan_resident(request, counts)
-    unit = _unit_tokens(request, counts)
-    plans = [_plan_exact(request, *each, unit) for each in zip(request.classes, counts, strict=True)]
-    return PlacementPlan(tuple(plans), unit)
+        plans = [_plan_resident(request, *each) for each in places]
+        is_fitting = all(_has_window(plan, unit_tokens) for plan in plans)
+    else:
+        needs = [worst_case_experts(spec.n_expert, request.top_k, unit_tokens) for spec, _ in places]
+        is_fitting = all(slots >= need for (_, slots), need in zip(places, needs, strict=True))
+        plans = [_plan_exact(request, *each, unit_tokens) for each in places] if is_fitting else []
+    return PlacementPlan(tuple(plans), unit_tokens) if is_fitting else None
 
 
 def _plan_exact(request: PlacementRequest, spec: SlotClassSpec, slots: int, unit_tokens: int) -> ClassPlan:
@@ -126,27 +140,20 @@ def _asked_hot(request: PlacementRequest) -> int:
     return DEFAULT_HOT if request.hot_per_layer is None else request.hot_per_layer
 
 
-def _plan_resident(request: PlacementRequest, counts: list[int]) -> PlacementPlan:
-    """Pools of the asked size, smaller only where the slots demand it; the window holds rank-0 misses.
+def _plan_resident(request: PlacementRequest, spec: SlotClassSpec, slots: int) -> ClassPlan:
+    """A pool of the asked size, but of what a token picks at least, and no larger than the slots allow.
 
-    Of a unit of n tokens at most min(n, experts - pool) experts are outside the pool.
+    The window holds rank-0 misses.
     """
-    pools = [
-        min(request.pool_per_layer or DEFAULT_POOL, _most_members(spec, slots))
-        for spec, slots in zip(request.classes, counts, strict=True)
-    ]
-    largest = request.largest_unit_tokens
-    for spec, slots, pool in zip(request.classes, counts, pools, strict=True):
-        window = slots - pool * len(spec.layers)
-        if window < spec.n_expert - pool:
-            largest = min(largest, window)
-    wanted = request.unit_tokens or largest
-    unit = min(wanted, largest) if request.unit_tokens else next(u for u in AUTO_UNITS if u <= largest)
-    plans = zip(request.classes, counts, pools, strict=True)
-    hot = _asked_hot(request)
-    return PlacementPlan(
-        tuple(ClassPlan(spec, slots, pool, min(hot, pool)) for spec, slots, pool in plans), unit
-    )
+    wanted = max(request.pool_per_layer or DEFAULT_POOL, min(request.top_k, spec.n_expert))
+    pool = min(wanted, _most_members(spec, slots))
+    return ClassPlan(spec, slots, pool, min(_asked_hot(request), pool))
+
+
+def _has_window(plan: ClassPlan, unit_tokens: int) -> bool:
+    """Of a unit of n tokens at most min(n, experts - pool) experts are outside the pool."""
+    window = plan.slots - plan.decode_pool * len(plan.spec.layers)
+    return window >= min(unit_tokens, plan.spec.n_expert - plan.decode_pool)
 
 
 def _most_members(spec: SlotClassSpec, slots: int) -> int:
@@ -181,59 +188,30 @@ def pool_per_layer(spec: SlotClassSpec, slots: int, need: int) -> int:
     )
 
 
-def _slot_counts(request: PlacementRequest) -> list[int]:
+def least_bytes(request: PlacementRequest) -> int:
+    """Slots without which no token can pass."""
+    return sum(least_slots(request, spec) * spec.slot_bytes for spec in request.classes)
+
+
+def _slot_counts(request: PlacementRequest, unit_tokens: int) -> list[int] | None:
+    """Slots of each class beside such a unit, never fewer for more memory; None if the least don't fit."""
     least = [least_slots(request, spec) for spec in request.classes]
     if request.slots_per_class is not None:
         return [
             min(max(request.slots_per_class, low), spec.all_slots)
             for spec, low in zip(request.classes, least, strict=True)
         ]
-    least_bytes = sum(n * spec.slot_bytes for n, spec in zip(least, request.classes, strict=True))
-    if least_bytes > request.slots_budget_bytes:
-        missing = format_size(least_bytes - request.slots_budget_bytes)
-        raise BudgetError(
-            f"The memory budget is {missing} too small for the experts of a single token.",
-            "Raise the budget (--ram), or make the context smaller (--ctx).",
-        )
-    all_bytes = sum(spec.all_slots * spec.slot_bytes for spec in request.classes)
-    share = min(1.0, request.slots_budget_bytes / all_bytes) if all_bytes else 1.0
-    counts = [
-        min(spec.all_slots, max(low, int(spec.all_slots * share)))
-        for spec, low in zip(request.classes, least, strict=True)
-    ]
-    return _shrink_to_budget(request, counts, least)
+    budget_bytes = request.slots_budget_bytes - request.unit_bytes(unit_tokens)
 
+    def counts(step: int) -> list[int]:
+        return [
+            max(low, spec.all_slots * step // _SHARE_STEPS)
+            for spec, low in zip(request.classes, least, strict=True)
+        ]
 
-def _shrink_to_budget(request: PlacementRequest, counts: list[int], least: list[int]) -> list[int]:
-    """Raising small classes to top-k may overshoot: take the excess from the classes with most to give."""
-    excess = (
-        sum(n * spec.slot_bytes for n, spec in zip(counts, request.classes, strict=True))
-        - request.slots_budget_bytes
-    )
-    order = sorted(range(len(counts)), key=lambda i: least[i] - counts[i])
-    for index in order:
-        if excess <= 0:
-            break
-        size = request.classes[index].slot_bytes
-        taken = min(counts[index] - least[index], -(-excess // size))
-        counts[index] -= taken
-        excess -= taken * size
-    return counts
+    def is_too_much(step: int) -> bool:
+        sizes = zip(counts(step), request.classes, strict=True)
+        return sum(n * spec.slot_bytes for n, spec in sizes) > budget_bytes
 
-
-def _unit_tokens(request: PlacementRequest, counts: list[int]) -> int:
-    largest = min(
-        (
-            _largest_unit(spec, slots, request.top_k)
-            for spec, slots in zip(request.classes, counts, strict=True)
-        ),
-        default=request.largest_unit_tokens,
-    )
-    if request.unit_tokens is not None:
-        return max(1, min(request.unit_tokens, largest))
-    return next(unit for unit in AUTO_UNITS if unit <= max(1, min(largest, request.largest_unit_tokens)))
-
-
-def _largest_unit(spec: SlotClassSpec, slots: int, top_k: int) -> int:
-    """A unit is bounded only while its worst case is smaller than the layer's expert count."""
-    return AUTO_UNITS[0] if slots >= spec.n_expert else slots // top_k
+    steps = bisect_left(range(_SHARE_STEPS + 1), True, key=is_too_much)
+    return counts(steps - 1) if steps else None

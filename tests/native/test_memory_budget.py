@@ -15,7 +15,14 @@ from engine.config import MIB
 from engine.errors import BudgetError
 from engine.hardware.memory import resident_bytes
 from tests.native.conftest import TinyModels
-from tests.support.exact_runs import loaded, prompt_tokens, run_ours, settings_for
+from tests.support.exact_runs import (
+    assert_identical,
+    loaded,
+    prompt_tokens,
+    run_ours,
+    run_stock,
+    settings_for,
+)
 
 BUDGET_BYTES = 300 * MIB
 _CHILD = """
@@ -49,8 +56,11 @@ print(json.dumps({
 """
 
 
-def test_a_unit_is_never_larger_than_its_context_takes(tiny_models: TinyModels) -> None:
-    """Near the least budget, the estimate of what the context takes leaves few slots, the truth more."""
+def test_near_the_least_budget_the_unit_is_what_its_own_context_allows(tiny_models: TinyModels) -> None:
+    """A small unit's context is small, so its slots are counted beside that and not beside the largest's.
+
+    And a unit is never larger than the context that was made takes.
+    """
     path = tiny_models("qwen3moe", n_expert=64, n_ff=256)
     units = []
     for extra_mib in range(0, 60, 2):
@@ -58,9 +68,12 @@ def test_a_unit_is_never_larger_than_its_context_takes(tiny_models: TinyModels) 
         settings = replace(settings_for(path, None, None, threads=1), ram_budget_bytes=budget)
         with suppress(BudgetError), loaded(settings) as (backend, info):
             units.append(info.unit_tokens)
-            run_ours(backend, prompt_tokens(40), 1)
-    assert units == sorted(units)
-    assert min(units) < 16 < max(units), "the budgets reach from tight to ample"
+            assert min(64, 4 * info.unit_tokens) <= info.slot_classes[0].slots
+            assert info.used_bytes <= budget
+            ours = run_ours(backend, prompt_tokens(40), 1)
+            assert_identical(ours, run_stock(path, info.unit_tokens, 1, 40, 1, 1).steps)
+    assert units[0] < 16, "the budgets begin at the least"
+    assert max(units[:8]) >= 64, "14 MiB above it are 100 slots of 146 KiB: more than all 64 of a layer"
 
 
 needs_proc = pytest.mark.skipif(

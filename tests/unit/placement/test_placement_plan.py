@@ -10,10 +10,10 @@ from engine.errors import BudgetError, UsageError
 from engine.placement.placement_plan import (
     PlacementRequest,
     SlotClassSpec,
-    plan_placement,
     pool_per_layer,
     worst_case_experts,
 )
+from engine.placement.unit_choice import plan_placement
 
 MIB = 1 << 20
 
