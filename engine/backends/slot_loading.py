@@ -31,6 +31,7 @@ from engine.gguf.reader import read_model
 from engine.gguf.row_tables import row_tables
 from engine.hardware.memory import claimed_bytes, private_bytes
 from engine.native import tensor as native_tensor
+from engine.native.blas_threads import use_one_blas_thread
 from engine.native.context import ContextSettings, NativeContext
 from engine.native.memory import keep_large_blocks_apart
 from engine.native.model import NativeModel
@@ -59,6 +60,7 @@ def load_model(
     settings: LoadSettings, report: Callable[[LoadReport], None], cancel: CancelToken, idle: CancelToken
 ) -> Loaded:
     """Load `settings.path`; on any error or cancel nothing stays behind. `idle`: flag between evaluations."""
+    use_one_blas_thread()
     whole: frozenset[str] = frozenset()  # tables that can't stay on disk, as far as is known
     while True:
         try:
