@@ -60,9 +60,8 @@ class NextLayer:
         if not self._is_on or following >= len(self._layers) - self._is_prefill:
             return
         coming = self._layers[following]
-        if not coming.absent().any():
-            return
-        chance = self._chance(layer, coming, node)
+        is_absent = coming.absent()
+        chance = self._chance(layer, coming, is_absent, node) if is_absent.any() else None
         if chance is None:
             return
         if coming.slot_class is layer.slot_class:
@@ -71,12 +70,15 @@ class NextLayer:
         else:
             self._stream(coming, chance, self._row_before(coming), _NONE)
 
-    def _chance(self, layer: LayerSlots, coming: LayerSlots, node: int) -> NDArray[np.float64] | None:
-        """That a token of this unit picks each expert of the coming layer; None: nobody knows."""
-        state = read_state(node) if self._guess.can_guess_after(layer.index) else None
-        if state is not None:
-            self._guess.guess_next(layer.index, state, coming.absent())
-        elif self._is_resident or not self._is_prefill:
+    def _chance(
+        self, layer: LayerSlots, coming: LayerSlots, is_absent: NDArray[np.bool_], node: int
+    ) -> NDArray[np.float64] | None:
+        """That a token picks each expert of the coming layer; None: unknown, or none of them is absent."""
+        router = self._guess.router_before_guess(layer.index)
+        state = read_state(node, router) if router is not None else None
+        is_by_guess_only = self._is_resident or not self._is_prefill
+        is_useful = state is not None and self._guess.guess_next(layer.index, state, is_absent)
+        if is_by_guess_only and not is_useful:
             return None
         likely = coming.slot_class.table.uses.likely(coming.row)
         return self._guess.chance(coming.index, np.zeros_like(likely) if self._is_resident else likely)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from engine.native import tensor
 from engine.placement.router_guess import SCORE_STEPS, Router
 
-_MOST_STEPS = 8
+_MOST_HOPS = 8
 _SAME = (b"RESHAPE", b"VIEW", b"CONT")
 
 
@@ -20,46 +20,50 @@ def read_router(weights_node: int) -> Router | None:
 
     Its arrays are views of the model's memory. The graph must be armed.
     """
-    ranking = tensor.source_of(tensor.source_of(weights_node, 1), 0)
+    ranking = _ranking(weights_node)
     if not ranking or tensor.operation_of(ranking) != b"ARGSORT":
         return None
     steps: list[tuple[bytes, NDArray[np.float32] | None]] = []
-    product = _product(ranking, steps)
-    matrix = tensor.source_of(product, 0) if product else 0
-    if not matrix or not tensor.is_host_float32(matrix):
-        return None
-    weight = tensor.float32_rows(matrix, tensor.shape_of(matrix)[1])
-    return Router(weight, _norm(tensor.source_of(product, 1)), tuple(reversed(steps)))
+    node = tensor.source_of(ranking, 0)
+    for hops in range(_MOST_HOPS):
+        operation = tensor.operation_of(node) if node else b""
+        if operation == b"MUL_MAT":
+            return _router(node, steps, hops)
+        if operation in SCORE_STEPS:
+            operand = tensor.source_of(node, 1)
+            if operand and not tensor.is_host_float32(operand):
+                return None
+            steps.insert(0, (operation, tensor.float32_rows(operand, 1)[0] if operand else None))
+        elif operation not in _SAME:
+            return None
+        node = tensor.source_of(node, 0)
+    return None
 
 
-def read_state(weights_node: int) -> NDArray[np.float32] | None:
-    """What the router saw, a view of shape (tokens, elements), while the node is the last one computed.
+def read_state(weights_node: int, router: Router) -> NDArray[np.float32] | None:
+    """What the layer's router saw, a view of shape (tokens, elements), while the node was computed last.
 
-    None where it is on a device. Only for a layer that `read_router` understands.
+    None where it is on a device. `router`: of this layer.
     """
-    product = _product(tensor.source_of(tensor.source_of(weights_node, 1), 0), [])
-    state = tensor.source_of(product, 1)
+    node = tensor.source_of(_ranking(weights_node), 0)
+    for _ in range(router.hops):
+        node = tensor.source_of(node, 0)
+    state = tensor.source_of(node, 1)
     if not tensor.is_host_float32(state):
         return None
     return tensor.float32_rows(state, tensor.shape_of(state)[1])
 
 
-def _product(ranking: int, steps: list[tuple[bytes, NDArray[np.float32] | None]]) -> int:
-    """The node that multiplies by the router's matrix, 0 if there is none; fills `steps`, last one first."""
-    node = tensor.source_of(ranking, 0)
-    for _ in range(_MOST_STEPS):
-        operation = tensor.operation_of(node) if node else b""
-        if operation == b"MUL_MAT":
-            return node
-        if operation in SCORE_STEPS:
-            operand = tensor.source_of(node, 1)
-            if operand and not tensor.is_host_float32(operand):
-                return 0
-            steps.append((operation, tensor.float32_rows(operand, 1)[0] if operand else None))
-        elif operation not in _SAME:
-            return 0
-        node = tensor.source_of(node, 0)
-    return 0
+def _ranking(weights_node: int) -> int:
+    return tensor.source_of(tensor.source_of(weights_node, 1), 0)
+
+
+def _router(product: int, steps: list[tuple[bytes, NDArray[np.float32] | None]], hops: int) -> Router | None:
+    matrix, state = tensor.source_of(product, 0), tensor.source_of(product, 1)
+    if not tensor.is_host_float32(matrix):
+        return None
+    weight = tensor.float32_rows(matrix, tensor.shape_of(matrix)[1])
+    return Router(weight, _norm(state), tuple(steps), hops)
 
 
 def _norm(state: int) -> NDArray[np.float32] | None:

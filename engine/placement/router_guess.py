@@ -14,10 +14,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.placement.streaming import LEAST_LIKELY_OF_TOKEN
+
 Floats = NDArray[np.float32]
 _MOST_TOKENS = 64  # of a unit: enough to tell which experts it will want
 _FIRST_TRUST = 0.5
-_KEPT = 0.9  # of the trust, per guess: four guesses in vain and a decoded token reads none ahead
+_RARELY = 8  # passes
+_KEPT = 0.95  # of the trust, per guess: after five in vain a decoded token reads none ahead
 
 
 def _softmax(scores: Floats, _: Floats | None) -> Floats:
@@ -58,22 +61,25 @@ SCORE_STEPS: Mapping[bytes, Callable[[Floats, Floats | None], Floats]] = {
 class Router:
     """How a layer picks: its state times `weight`, (experts, elements); `steps` in order; the largest win.
 
-    `norm`, (elements,): what its state was scaled by after RMS normalisation, if that is known.
+    `norm`, (elements,): what its state was scaled by after RMS normalisation, if that is known. `hops`: nodes
+    of the graph between the ranking and the product with `weight`.
     """
 
     weight: Floats
     norm: Floats | None
     steps: tuple[tuple[bytes, Floats | None], ...]
+    hops: int = 0
 
     def picks(self, state: Floats, count: int) -> NDArray[np.int64]:
-        """The first `count` experts of each token, shape (tokens, count); `state`: (tokens, elements)."""
+        """The first `count` experts of each token, in no order, shape (tokens, count).
+
+        `state`: (tokens, elements).
+        """
         scores = state @ self.weight.T
         for step, bias in self.steps:
             scores = SCORE_STEPS[step](scores, bias)
-        best = np.argpartition(-scores, count - 1, axis=1)[:, :count]
-        order = np.argsort(-np.take_along_axis(scores, best, axis=1), axis=1, kind="stable")
-        ranked: NDArray[np.int64] = np.take_along_axis(best, order, axis=1)
-        return ranked
+        best: NDArray[np.int64] = np.argpartition(scores, -count, axis=1)[:, -count:]
+        return best
 
 
 class RouterGuess:
@@ -86,6 +92,7 @@ class RouterGuess:
         self._n_layer = n_layer
         self._trust: dict[tuple[int, bool], NDArray[np.float64]] = {}  # by ranks and phase
         self._phase = top_k, False
+        self._passes = 0
         self._guess: NDArray[np.int64] | None = None
         self._is_absent = np.empty(0, np.bool_)
         self._of_layer = -1
@@ -93,25 +100,35 @@ class RouterGuess:
     def begin_pass(self, is_prefill: bool, ranks: int | None) -> None:
         """Of each token only the first `ranks` picks are of interest in this pass (None: all)."""
         self._phase, self._guess = (ranks or self._top_k, is_prefill), None
+        self._passes += 1
         self._trust.setdefault(self._phase, np.full(self._n_layer, _FIRST_TRUST))
 
     def trust(self, layer: int) -> float:
         """Share of the guessed picks of absent experts that came true lately, in passes such as this."""
         return float(self._trust[self._phase][layer])
 
-    def can_guess_after(self, layer: int) -> bool:
-        """Whether the routers of this layer and the next one are known."""
-        return layer in self._scales
+    def router_before_guess(self, layer: int) -> Router | None:
+        """The layer's router if its state tells something of the next layer's picks worth knowing, or None.
 
-    def guess_next(self, layer: int, state: Floats, is_absent: NDArray[np.bool_]) -> None:
+        Where no expert would be read for a guess, it is made now and then, to find out when that changes.
+        """
+        if layer not in self._scales:
+            return None
+        is_due = (
+            self._phase[1] or self._passes % _RARELY == 0 or self.trust(layer + 1) >= LEAST_LIKELY_OF_TOKEN
+        )
+        return self._routers[layer] if is_due else None
+
+    def guess_next(self, layer: int, state: Floats, is_absent: NDArray[np.bool_]) -> bool:
         """What the layer after `layer` will pick, from what this layer's router saw: (tokens, elements).
 
-        `is_absent`: which experts of that layer would have to be read.
+        `is_absent`: which experts of that layer would have to be read. Returns whether one is guessed.
         """
         with np.errstate(all="ignore"):  # of a strange state the guess is bad, and found out
             sample = state[:: _step(len(state))] * self._scales[layer]
-            self._guess = self._routers[layer + 1].picks(sample, self._top_k)[:, : self._phase[0]]
+            self._guess = self._routers[layer + 1].picks(sample, self._phase[0])
         self._of_layer, self._is_absent = layer + 1, is_absent
+        return bool(is_absent[self._guess].any())
 
     def compare(self, layer: int, picked: NDArray[np.int32]) -> None:
         """The layer picked these, (tokens, top-k): was it guessed?"""

@@ -10,7 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-LEAST_LIKELY = 1 / 3
+_LEAST_LIKELY = 1 / 3  # of a unit's guesses: a drive that waits costs more than a read in vain
+LEAST_LIKELY_OF_TOKEN = 0.4  # where it begins to pay on two cores: reading takes time from computing
 _AHEAD = 1.25  # start a little more than can come in time: what is wanted soon is no loss
 
 
@@ -24,7 +25,8 @@ def worth_streaming(
     chance: NDArray[np.float64], is_absent: NDArray[np.bool_], n_tokens: int, most: int | None
 ) -> NDArray[np.int64]:
     """Absent experts of a layer that the coming unit will likely use, likeliest first, `most` at the most."""
-    candidates = np.flatnonzero(is_absent & (use_probability(chance, n_tokens) >= LEAST_LIKELY))
+    least = _LEAST_LIKELY if n_tokens > 1 else LEAST_LIKELY_OF_TOKEN
+    candidates = np.flatnonzero(is_absent & (use_probability(chance, n_tokens) >= least))
     return candidates[np.argsort(-chance[candidates], kind="stable")][:most]
 
 

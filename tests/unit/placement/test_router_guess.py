@@ -19,13 +19,19 @@ def plain(norm: tuple[float, ...] | None = None) -> Router:
     return Router(UNIT, None if norm is None else np.array(norm, np.float32), ())
 
 
-def test_a_router_picks_the_largest_scores_first() -> None:
-    assert plain().picks(row(0.1, 3, -5, 2), 3).tolist() == [[1, 3, 0]]
+def ranking(router: Router, state: np.ndarray[tuple[int, int], np.dtype[np.float32]]) -> list[int]:
+    """All experts, best first: what each further place adds."""
+    sets = [set(router.picks(state, count)[0].tolist()) for count in range(5)[1:]]
+    return [(more - fewer).pop() for fewer, more in zip([set(), *sets], sets, strict=False)]
+
+
+def test_a_router_picks_the_largest_scores() -> None:
+    assert ranking(plain(), row(0.1, 3, -5, 2)) == [1, 3, 0, 2]
 
 
 @pytest.mark.parametrize("operation", [b"SOFT_MAX", b"SIGMOID", b"SOFTPLUS"])
 def test_a_growing_function_alone_changes_no_order(operation: bytes) -> None:
-    assert Router(UNIT, None, ((operation, None),)).picks(row(0.1, 3, -5, 2), 4).tolist() == [[1, 3, 0, 2]]
+    assert ranking(Router(UNIT, None, ((operation, None),)), row(0.1, 3, -5, 2)) == [1, 3, 0, 2]
 
 
 def test_a_bias_counts_where_it_is_added() -> None:
@@ -33,21 +39,20 @@ def test_a_bias_counts_where_it_is_added() -> None:
     # 1.053 and 1.1; added to the scores themselves the same bias changes no order
     bias = np.array([0, 0.1, 0.6, 0], np.float32)
     state = row(4, 3, 0, -4)
-    assert Router(UNIT, None, ((b"SIGMOID", None), (b"ADD", bias))).picks(state, 3).tolist() == [[2, 1, 0]]
-    assert Router(UNIT, None, ((b"ADD", bias), (b"SIGMOID", None))).picks(state, 3).tolist() == [[0, 1, 2]]
+    assert ranking(Router(UNIT, None, ((b"SIGMOID", None), (b"ADD", bias))), state) == [2, 1, 0, 3]
+    assert ranking(Router(UNIT, None, ((b"ADD", bias), (b"SIGMOID", None))), state) == [0, 1, 2, 3]
 
 
 def test_softmax_shares_are_what_a_bias_is_added_to() -> None:
     # softmax(ln 6, ln 3, ln 1) = 0.6, 0.3, 0.1
-    bias = np.array([0, 0, 0.35, 0], np.float32)
-    state = row(np.log(6), np.log(3), 0, -99)
-    assert Router(UNIT, None, ((b"SOFT_MAX", None), (b"ADD", bias))).picks(state, 3).tolist() == [[0, 2, 1]]
+    steps = ((b"SOFT_MAX", None), (b"ADD", np.array([0, 0, 0.35, 0], np.float32)))
+    assert ranking(Router(UNIT, None, steps), row(np.log(6), np.log(3), 0, -99)) == [0, 2, 1, 3]
 
 
 def test_roots_of_softplus_are_what_a_bias_is_added_to() -> None:
     # sqrt(ln(1 + e^x)) of 8, 3 and 0: 2.83, 1.75, 0.83
     steps = ((b"SOFTPLUS", None), (b"SQRT", None), (b"ADD", np.array([0, 0, 1.5, 0], np.float32)))
-    assert Router(UNIT, None, steps).picks(row(8, 3, 0, -99), 3).tolist() == [[0, 2, 1]]
+    assert ranking(Router(UNIT, None, steps), row(8, 3, 0, -99)) == [0, 2, 1, 3]
 
 
 def guess_of(
@@ -78,7 +83,23 @@ def test_elements_that_the_norm_takes_away_are_left_out() -> None:
 
 def test_only_neighbours_that_are_both_known_give_a_guess() -> None:
     guess = RouterGuess({0: plain(), 1: plain(), 3: plain()}, n_layer=4, top_k=2)
-    assert [guess.can_guess_after(layer) for layer in range(4)] == [True, False, False, False]
+    guess.begin_pass(True, None)
+    assert [guess.router_before_guess(layer) is not None for layer in range(3)] == [True, False, False]
+
+
+def test_what_never_comes_true_in_answers_is_asked_one_time_in_eight() -> None:
+    guess = guess_of({0: plain(), 1: plain()}, row(0, 3, 2, 1))  # the first pass of this kind
+    for _ in range(3):
+        guess.compare(1, np.array([[0, 3]], np.int32))
+        guess.guess_next(0, row(0, 3, 2, 1), ALL_ABSENT)
+    assert guess.trust(1) == pytest.approx(0.5 * 0.95**6)
+    asked = []
+    for _ in range(16):
+        guess.begin_pass(False, None)
+        asked.append(guess.router_before_guess(0) is not None)
+    assert [index for index, is_asked in enumerate(asked) if is_asked] == [6, 14]
+    guess.begin_pass(True, None)  # a prompt always asks
+    assert guess.router_before_guess(0) is not None
 
 
 def test_what_is_not_guessed_keeps_what_was_likely() -> None:
@@ -93,19 +114,19 @@ def test_what_is_not_guessed_keeps_what_was_likely() -> None:
 def test_trust_follows_the_guesses_of_absent_experts() -> None:
     guess = guess_of({0: plain(), 1: plain()}, row(0, 3, 2, 1), np.array([True, True, False, True]))
     guess.compare(1, np.array([[3, 1]], np.int32))  # expert 1 came true; 2 did not, but costs nothing
-    assert guess.trust(1) == pytest.approx(0.5 + 0.5 * 0.1)
+    assert guess.trust(1) == pytest.approx(0.5 + 0.5 * 0.05)
     guess.guess_next(0, row(0, 3, 2, 1), ALL_ABSENT)
     guess.compare(1, np.array([[0, 3]], np.int32))  # both in vain
-    assert guess.trust(1) == pytest.approx(0.55 * 0.9**2)
+    assert guess.trust(1) == pytest.approx(0.525 * 0.95**2)
     assert guess.trust(2) == 0.5
     guess.compare(1, np.array([[1, 2]], np.int32))  # nothing new was guessed
-    assert guess.trust(1) == pytest.approx(0.55 * 0.9**2)
+    assert guess.trust(1) == pytest.approx(0.525 * 0.95**2)
 
 
 def test_prompts_and_answers_are_trusted_apart() -> None:
     guess = guess_of({0: plain(), 1: plain()}, row(0, 3, 2, 1), is_prefill=True)
     guess.compare(1, np.array([[0, 3]], np.int32))
-    assert guess.trust(1) == pytest.approx(0.5 * 0.9**2)
+    assert guess.trust(1) == pytest.approx(0.5 * 0.95**2)
     guess.begin_pass(False, None)
     assert guess.trust(1) == 0.5
 
@@ -114,7 +135,7 @@ def test_with_resident_routing_only_the_first_rank_can_miss() -> None:
     guess = guess_of({0: plain(), 1: plain()}, row(0, 3, 2, 1), ranks=1)
     assert guess.chance(1, np.zeros(4)).tolist() == [0, 0.5, 0, 0]
     guess.compare(1, np.array([[2, 1]], np.int32))
-    assert guess.trust(1) == pytest.approx(0.45)
+    assert guess.trust(1) == pytest.approx(0.475)
 
 
 def test_of_a_long_unit_evenly_spaced_tokens_are_asked() -> None:
@@ -124,7 +145,7 @@ def test_of_a_long_unit_evenly_spaced_tokens_are_asked() -> None:
     assert guess.chance(1, np.zeros(4)).tolist() == [0.5, 0.5, 0, 0]
     picked = np.tile(np.array([[0, 1], [2, 3]], np.int32), (64, 1))
     guess.compare(1, picked)
-    assert guess.trust(1) == pytest.approx(1, abs=1e-5)  # 128 guesses, all right
+    assert guess.trust(1) == pytest.approx(1, abs=1e-3)  # 128 guesses, all right
 
 
 def test_a_state_of_nonsense_gives_no_fault() -> None:

@@ -20,7 +20,9 @@ def test_likely_absent_experts_likeliest_first() -> None:
     # of 4 tokens: 0.04, 0.59, resident, 0.34, 0.76
     assert worth_streaming(chance, is_absent, 4, None).tolist() == [4, 1, 3]
     assert worth_streaming(chance, is_absent, 4, 2).tolist() == [4, 1]
-    assert worth_streaming(chance, is_absent, 1, None).tolist() == []  # 0.3 is less than one in three
+    # for one token it takes 0.4
+    assert worth_streaming(chance + 0.1, is_absent, 1, None).tolist() == [4]
+    assert worth_streaming(chance + 0.09, is_absent, 1, None).tolist() == []
 
 
 def test_pace_is_what_the_drive_gives_while_a_layer_computes() -> None:
