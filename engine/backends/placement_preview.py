@@ -97,7 +97,9 @@ def preview_placement(settings: LoadSettings, program_bytes: int | None = None) 
     budget, host_settings = devices.budget, devices.host_settings
     plan = budget.plan(specs, host_settings)
     profile, notes = saved_profile(settings, model)
-    repacking = decide_repacking(host_settings, layout, plan, known_use(profile, plan, facts.top_k))
+    repacking = decide_repacking(
+        host_settings, layout, plan, known_use(profile, plan, facts.top_k), bool(tables)
+    )
     if repacking.extra_dense_bytes:
         budget = budget.with_dense(repacking.extra_dense_bytes)
         plan = budget.plan(specs, host_settings)

@@ -18,7 +18,7 @@ from engine.placement.placement_plan import PlacementPlan
 from engine.placement.repack_policy import DecodeBytes, RepackChoice, RepackRates, choose_repacking
 from engine.placement.use_estimate import KnownUse
 
-_DEVICE_NOTES = ("Weights are not repacked: devices take experts as they are in the file.",)
+_DEVICE_NOTES = ("Weights are not repacked: devices take them as they are in the file.",)
 _EMBEDDING, _OUTPUT = "token_embd.weight", "output.weight"
 
 
@@ -49,21 +49,29 @@ class Repacking:
 
 
 def decide_for_load(
-    settings: LoadSettings, model: ModelFile, layout: ExpertLayout, plan: PlacementPlan
+    settings: LoadSettings, model: ModelFile, layout: ExpertLayout, plan: PlacementPlan, has_tables: bool
 ) -> Repacking:
     """With what earlier sessions learned of the model, if that is kept."""
     profile, _ = saved_profile(settings, model)  # the load itself says what is wrong with it
-    return decide_repacking(settings, layout, plan, known_use(profile, plan, layout.top_k))
+    return decide_repacking(settings, layout, plan, known_use(profile, plan, layout.top_k), has_tables)
 
 
 def decide_repacking(
-    settings: LoadSettings, layout: ExpertLayout, plan: PlacementPlan, known: Sequence[KnownUse | None]
+    settings: LoadSettings,
+    layout: ExpertLayout,
+    plan: PlacementPlan,
+    known: Sequence[KnownUse | None],
+    has_tables: bool,
 ) -> Repacking:
-    """For a load with this plan; `known` use of each class. Without experts llama.cpp does as asked."""
-    if not layout.layers:
-        return Repacking(RepackChoice(settings.repack is not Repack.OFF))
-    if settings.devices:
+    """For a load with this plan; `known` use of each class. Without experts it is done as asked.
+
+    `has_tables`: tables stay on disk. Without them and without experts, llama.cpp places the weights itself.
+    """
+    if settings.devices and (layout.layers or has_tables):
         return Repacking(RepackChoice(False), _DEVICE_NOTES)
+    if not layout.layers:
+        is_repacked = settings.repack is not Repack.OFF
+        return Repacking(RepackChoice(is_repacked), (), _tied_output_bytes(layout) if is_repacked else 0)
     choice = choose_repacking(
         settings.repack,
         _decode_bytes(settings, layout, plan, known),

@@ -192,7 +192,7 @@ class _Loader:
         devices = self._devices = DeviceLoading(self._settings, self._layout, self._facts, self._stack)
         budget = devices.make_plan(budget, classes)
         plan = budget.plan(class_specs(classes), devices.host_settings)
-        repacking = decide_for_load(self._settings, self._file, self._layout, plan)
+        repacking = decide_for_load(self._settings, self._file, self._layout, plan, bool(self._tables))
         if repacking.extra_dense_bytes:
             budget = budget.with_dense(repacking.extra_dense_bytes)
             plan = budget.plan(class_specs(classes), devices.host_settings)
@@ -301,11 +301,11 @@ class _Loader:
 
     def _map(self, devices: DeviceLoading, repacking: Repacking) -> NativeModel:
         self._enter(LoadPhase.MAP)
-        has_experts = bool(self._layout.layers)
-        report = self._is_going_on if has_experts else self._report_dense
+        is_ours = bool(self._layout.layers or self._tables)
+        report = self._is_going_on if is_ours else self._report_dense
         path, is_repacking = self._file.shards[0].path, repacking.choice.is_repacked
         names = [table.tensor.name for table in self._tables]
-        model = NativeModel(path, report, has_experts, is_repacking, devices.share, names)
+        model = NativeModel(path, report, is_ours, is_repacking, devices.share, names)
         self._stack.callback(model.close)
         return model
 
@@ -313,8 +313,8 @@ class _Loader:
         return not self._cancel.is_cancelled
 
     def _report_dense(self, share: float) -> bool:
-        """llama.cpp reads a model without experts itself."""
-        total = self._layout.dense_bytes - sum(table.tensor.size_bytes for table in self._tables)
+        """llama.cpp reads a model without experts and row tables itself."""
+        total = self._layout.dense_bytes
         self._enter(LoadPhase.DENSE_READ, int(share * total), total)
         return True
 

@@ -13,6 +13,7 @@ from engine.gguf.expert_layout import expert_layout
 from engine.gguf.facts import ModelFacts, model_facts
 from engine.gguf.model_file import ModelFile
 from engine.gguf.reader import read_model
+from engine.gguf.row_tables import row_tables
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,10 +33,17 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
 
 
 def facts_document(model: ModelFile, facts: ModelFacts) -> dict[str, object]:
-    """All facts as JSON values."""
+    """All facts as JSON values; `row_tables` are those that a load leaves on disk."""
+    tables = row_tables(model, bool(facts.moe_layers))
     return {
         "path": str(model.path),
         **asdict(facts),
+        "row_tables": {
+            "count": len(tables),
+            "size_bytes": sum(table.tensor.size_bytes for table in tables),
+            "stay_on_disk": bool(tables),
+            "names": [table.tensor.name for table in tables],
+        },
         "gguf_version": model.version,
         "shards": [
             {
@@ -60,6 +68,7 @@ def facts_text(model: ModelFile, facts: ModelFacts) -> str:
         ("layers", str(facts.n_layer)),
         *_expert_rows(facts),
         ("dense weights", format_size(facts.dense_bytes)),
+        *_table_rows(model, facts),
         ("KV per token", format_size(facts.kv_bytes_per_token)),
         ("context", f"{facts.context_length:,} tokens" if facts.context_length else "not stated"),
         ("embedding", str(facts.n_embd)),
@@ -86,6 +95,14 @@ def _expert_rows(facts: ModelFacts) -> list[tuple[str, str]]:
         ("experts of a layer", f"{format_size(layer_bytes)} on average"),
         ("all experts", format_size(facts.all_experts_bytes)),
     ]
+
+
+def _table_rows(model: ModelFile, facts: ModelFacts) -> list[tuple[str, str]]:
+    tables = row_tables(model, bool(facts.moe_layers))
+    if not tables:
+        return []
+    size = format_size(sum(table.tensor.size_bytes for table in tables))
+    return [("  of it row tables", f"{len(tables)}, {size}: they stay on disk, a token reads a row of each")]
 
 
 def _template_words(template: str | None) -> str:

@@ -15,8 +15,6 @@ from engine.gguf.model_file import ModelFile, TensorInfo
 # smaller table would free the memory of a few experts only.
 LEAST_TABLE_BYTES = 16 * MIB
 _EMBEDDING, _PER_LAYER, _OUTPUT = "token_embd.weight", "per_layer_token_embd.weight", "output.weight"
-# llama.cpp reads and repacks a model without experts by itself, and leaves out per-layer embeddings of these
-_LEFT_OUT_BY_LLAMA_CPP = ("gemma4",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,18 +47,17 @@ def tables_read_by_row(model: ModelFile) -> tuple[RowTable, ...]:
 def row_tables(
     model: ModelFile, has_experts: bool, kept: frozenset[str] = frozenset()
 ) -> tuple[RowTable, ...]:
-    """The tables that should stay on disk; those named in `kept` should not."""
+    """The tables that should stay on disk; those named in `kept` should not.
+
+    llama.cpp reads a model without experts by itself, unless that has per-layer embeddings: half of it.
+    """
     return tuple(
         table
         for table in tables_read_by_row(model)
         if table.tensor.size_bytes >= LEAST_TABLE_BYTES
         and table.tensor.name not in kept
-        and (has_experts or _is_left_out(model, table.tensor))
+        and (has_experts or table.tensor.name == _PER_LAYER)
     )
-
-
-def _is_left_out(model: ModelFile, tensor: TensorInfo) -> bool:
-    return tensor.name == _PER_LAYER and model.architecture in _LEFT_OUT_BY_LLAMA_CPP
 
 
 def _row_table(model: ModelFile, tensor: TensorInfo) -> RowTable:

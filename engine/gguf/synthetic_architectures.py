@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from engine.errors import UsageError
+from engine.gguf import synthetic_gemma3n as gemma3n
 from engine.gguf import synthetic_gemma4 as gemma4
 from engine.gguf.synthetic_build import Build
 from engine.gguf.synthetic_spec import Metadata, SyntheticSpec, TensorPlan
@@ -42,6 +43,8 @@ def tensors(spec: SyntheticSpec) -> tuple[TensorPlan, ...]:
     plans.append(output)
     if architecture(spec) == "gemma4":
         plans += gemma4.input_tensors(build)
+    elif spec.layout == "gemma3n":
+        plans += gemma3n.input_tensors(build)
     for layer in range(spec.n_layer):
         plans += _layer(build, layer)
     for plan in plans:
@@ -78,6 +81,8 @@ def _special_keys(spec: SyntheticSpec) -> Metadata:
             return {"attention.sliding_window": 128}
         case "gemma4":
             return gemma4.metadata(spec)
+        case "gemma3n":
+            return gemma3n.metadata(spec)
         case "deepseek2":
             return {
                 "feed_forward_length": _DENSE_FF_FACTOR * spec.n_ff,
@@ -100,8 +105,8 @@ def _special_keys(spec: SyntheticSpec) -> Metadata:
 
 
 def _embedding_scale(spec: SyntheticSpec) -> float:
-    """gemma4 multiplies token embeddings by the root of their width."""
-    return spec.n_embd**-0.5 if architecture(spec) == "gemma4" else 1.0
+    """The gemmas multiply token embeddings by the root of their width."""
+    return spec.n_embd**-0.5 if architecture(spec).startswith("gemma") else 1.0
 
 
 def _head_dim(spec: SyntheticSpec) -> int:
@@ -128,7 +133,9 @@ def _layer(build: Build, layer: int) -> Iterator[TensorPlan]:
     if architecture(spec) == "gemma4":
         yield from gemma4.layer_tensors(build, at)
         yield from _feed_forward(build, at, spec.n_ff)
-    if spec.layout == "llama":
+    if spec.layout == "gemma3n":
+        yield from gemma3n.layer_tensors(build, at)
+    if spec.layout in ("llama", "gemma3n"):
         yield from _feed_forward(build, at, spec.n_ff)
     elif architecture(spec) == "deepseek2" and layer < _LEADING_DENSE_LAYERS:
         yield from _feed_forward(build, at, _DENSE_FF_FACTOR * spec.n_ff)
@@ -144,7 +151,7 @@ def _attention(build: Build, at: str) -> Iterator[TensorPlan]:
         if spec.layout in ("qwen2moe", "gpt-oss"):
             yield build.normal(f"{at}attn_{name}.bias", size)
     yield build.weight(f"{at}attn_output", spec.n_embd, queries)
-    if architecture(spec) in ("qwen3moe", "gemma4"):
+    if architecture(spec) in ("qwen3moe", "gemma4", "gemma3n"):
         yield build.ones(f"{at}attn_q_norm", head_dim)
         yield build.ones(f"{at}attn_k_norm", head_dim)
     if spec.layout == "gpt-oss":

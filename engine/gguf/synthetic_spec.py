@@ -13,7 +13,8 @@ from engine.gguf.synthetic_blocks import block_type
 from engine.gguf.synthetic_vocabulary import N_VOCAB
 
 LAYOUTS = (
-    "qwen3moe", "qwen2moe", "deepseek2", "deepseek2-merged", "gpt-oss", "gemma4", "gemma4-dense", "llama",
+    "qwen3moe", "qwen2moe", "deepseek2", "deepseek2-merged", "gpt-oss", "gemma4", "gemma4-dense", "gemma3n",
+    "llama",
 )  # fmt: skip
 Metadata = dict[str, int | float | bool | tuple[bool, ...]]
 
@@ -27,9 +28,9 @@ class SyntheticSpec:
     `expert_type` and `dense_type` are ggml names ("Q4_0"); `down_types` overrides the expert type of the down
     projection layer by layer, over and over (Q4_K_M files mix that way). `heads` 0 means one per 64 embedding
     values, `kv_heads` 0 one per 8 heads. `skew` 0 favours no expert; 0.5 gives some experts several times the
-    traffic of others. Layouts "llama" and "gemma4-dense" are dense and ignore the experts. Both gemma4 ones
-    have a table of `embd_per_layer` values per layer and token, which is only read by row. Tokens beyond the
-    bytes and control tokens are never answered. Raises UsageError for bad values.
+    traffic of others. Layouts "llama", "gemma4-dense" and "gemma3n" are dense and ignore the experts. The
+    gemmas have a table of `embd_per_layer` values (gemma3n: 256) per layer and token, which is only read by
+    row. Tokens beyond the bytes and control tokens are never answered. Raises UsageError for bad values.
     """
 
     layout: str = "qwen3moe"
@@ -87,7 +88,7 @@ class SyntheticSpec:
 
     @property
     def is_dense(self) -> bool:
-        return self.layout in ("llama", "gemma4-dense")
+        return self.layout in ("llama", "gemma4-dense", "gemma3n")
 
     @property
     def n_heads(self) -> int:

@@ -24,7 +24,7 @@ from engine.native.repack import RepackedBuffer, RepackedForm, repack_entries
 # what the processor uses before the first layer; llama.cpp keeps it there whatever the devices
 _INPUT_PATTERN = r"^token_embd\.weight$"
 EXPERT_PATTERN = r"^blk\.[0-9]+\.ffn_(up|down|gate|gate_up)_exps\.(weight|bias)$"
-_LOAD_MODE_MMAP, _LOAD_MODE_DIRECT, _LAZY_OFF, _LAZY_ON = 1, 4, 0, 2
+_LOAD_MODE_MMAP, _LOAD_MODE_DIRECT, _LAZY_OFF = 1, 4, 0
 
 
 def initialise() -> None:
@@ -37,35 +37,33 @@ def initialise() -> None:
 class NativeModel:
     """Owns llama_model and the memory of its weights.
 
-    With routed experts nothing of the weights is read by loading: `dense` and `repacked` tensors are
-    allocated (and empty) in memory of ours, `experts` only in reserved address space. Which dense tensors are
-    repacked llama.cpp decides, as it always does; without `is_repacking` none is. A model without experts is
-    left to llama.cpp, which reads (and repacks) the weights; `on_progress` gets the share done (0 to 1) and
-    stops the load by returning False. `share`: which layers' dense weights and KV cache go to devices;
-    `on_devices` are those weights, allocated there and empty too. The tensors named in `row_tables` are not
-    read in either case; with experts, they have address space only.
+    If `is_ours`, nothing of the weights is read by loading: `dense` and `repacked` tensors are allocated (and
+    empty) in memory of ours, `experts` and the tensors named in `row_tables` only in reserved address space.
+    Which dense tensors are repacked llama.cpp decides, as it always does; without `is_repacking` none is.
+    Otherwise the model is left to llama.cpp, which reads (and repacks) the weights; `on_progress` gets the
+    share done (0 to 1) and stops the load by returning False. `share`: which layers' dense weights and KV
+    cache go to devices; `on_devices` are those weights, allocated there and empty too.
     """
 
     def __init__(
         self,
         path: Path,
         on_progress: Callable[[float], bool],
-        has_experts: bool,
+        is_ours: bool,
         is_repacking: bool,
         share: DeviceShare | None = None,
         row_tables: Sequence[str] = (),
     ) -> None:
         initialise()
-        self._repacking = repack_entries() if is_repacking and has_experts else None
-        self._is_repacking = self._repacking is not None if has_experts else is_repacking
+        self._repacking = repack_entries() if is_repacking and is_ours else None
+        self._is_repacking = self._repacking is not None if is_ours else is_repacking
         self.dense = BufferType("Emberglass dense", HugeBuffer)
         self.repacked = BufferType("Emberglass repacked", HugeBuffer, self._repacking)
         self.experts = BufferType("Emberglass slots", Reservation)
         self.rows = BufferType("Emberglass rows", Reservation)
         self._repacked_slots = RepackedBuffer(self._repacking) if self._repacking else None
         self.on_devices = DeviceWeights()
-        self._has_experts, self._share = has_experts, share or DeviceShare()
-        self._has_row_tables = bool(row_tables)
+        self._is_ours, self._share = is_ours, share or DeviceShare()
         rows = [(f"^{re.escape(name)}$", self.rows) for name in row_tables]
         self._overrides = Overrides([(EXPERT_PATTERN, self.experts), *rows, *self._host_patterns()])
         self._error: BaseException | None = None
@@ -76,15 +74,14 @@ class NativeModel:
     def _load(self, path: Path) -> Any:  # noqa: ANN401 - an opaque pointer of llama_cpp
         log.recent_faults()
         params = ll.llama_model_default_params()
-        # without experts, llama.cpp itself leaves the tables in its mapping of the file
-        params.lazy_mode = _LAZY_ON if self._has_row_tables and not self._has_experts else _LAZY_OFF
-        params.load_mode = _LOAD_MODE_MMAP if self._has_experts else _LOAD_MODE_DIRECT
+        params.lazy_mode = _LAZY_OFF
+        params.load_mode = _LOAD_MODE_MMAP if self._is_ours else _LOAD_MODE_DIRECT
         params.use_extra_bufts = self._is_repacking
-        if self._has_experts:
+        if self._is_ours:
             params.tensor_buft_overrides = self._overrides.address
         params.progress_callback = self._progress
         self._kept = self._share.write(params)
-        devices = self._share.devices if self._has_experts else ()
+        devices = self._share.devices if self._is_ours else ()
         with no_prefetch(), self.on_devices.capture(devices), self._dense_choice():
             handle = ll.llama_model_load_from_file(os.fsencode(path), params)
         if not handle:

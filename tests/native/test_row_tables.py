@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import threading
+from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -14,6 +16,7 @@ import pytest
 from engine.backends.base import CancelToken
 from engine.backends.llama_cpp import LlamaCppBackend
 from engine.backends.stock import StockModel
+from engine.config import Repack
 from engine.errors import Cancelled, DiskReadError
 from engine.gguf.reader import read_model
 from engine.native import tensor
@@ -24,6 +27,8 @@ from engine.offload.reader_pool import ReaderPool
 from engine.offload.row_tables import BUFFER_BYTES
 from engine.offload.weight_files import WeightFiles
 from tests.native.conftest import TinyModels
+from tests.support.device_runs import run_stock_on_device
+from tests.support.device_server import DeviceServer, serving_device
 from tests.support.exact_runs import (
     CONTEXT_TOKENS,
     Logits,
@@ -36,7 +41,7 @@ from tests.support.resident_pages import cached_bytes, drop_cached, resident_byt
 
 TABLE = "per_layer_token_embd.weight"
 N_VOCAB, N_DECODE = 20_000, 6
-LAYOUTS = ("gemma4", "gemma4-dense")
+LAYOUTS = ("gemma4", "gemma4-dense", "gemma3n")
 PAGE = 4096
 
 
@@ -46,8 +51,10 @@ def _tokens(count: int, seed: int = 1) -> list[int]:
 
 
 @cache
-def _stock(path: Path, unit_tokens: int, n_prompt: int, seed: int) -> tuple[Logits, ...]:
-    model = StockModel(path, ContextSettings(CONTEXT_TOKENS, unit_tokens, 1), False)
+def _stock(
+    path: Path, unit_tokens: int, n_prompt: int, seed: int, is_repacked: bool = False
+) -> tuple[Logits, ...]:
+    model = StockModel(path, ContextSettings(CONTEXT_TOKENS, unit_tokens, 1), is_repacked)
     try:
         steps = [model.evaluate(_tokens(n_prompt, seed), 0)]
         for index in range(N_DECODE):
@@ -99,6 +106,44 @@ def test_logits_of_stock_and_traffic_counted_apart(model_path: Path, unit: int) 
     # a row of 1,088 bytes lies in one page or in two; two rows seldom share one
     assert 0.9 * distinct * PAGE <= read <= distinct * 2 * PAGE
     assert row_bytes < PAGE
+
+
+@pytest.mark.parametrize("slots", [20, None])
+def test_repacked_weights_beside_tables(model_path: Path, slots: int | None) -> None:
+    settings = settings_for(model_path, slots, 7, threads=1, repack=Repack.ON)
+    with loaded(settings) as (backend, info):
+        ours = run_ours(backend, _tokens(70), N_DECODE)
+        again = run_ours(backend, _tokens(70), N_DECODE)
+        assert backend.counters().bytes_by_reason["row"] > 0
+    assert info.row_table_bytes > 10 * BUFFER_BYTES
+    for steps in (ours, again):
+        assert_identical(steps, _stock(model_path, info.unit_tokens, 70, 1, is_repacked=True))
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[DeviceServer]:
+    with serving_device() as server:
+        yield server
+
+
+@pytest.mark.parametrize("repack", [Repack.OFF, Repack.ON])
+@pytest.mark.parametrize("hot", [1, None])
+def test_tables_stay_here_when_layers_are_on_a_device(
+    model_path: Path, server: DeviceServer, hot: int | None, repack: Repack
+) -> None:
+    settings = replace(
+        settings_for(model_path, None, 7, threads=1, repack=repack),
+        devices=(server.name,),
+        hot_per_layer=hot,
+    )
+    with loaded(settings) as (backend, info):
+        ours = run_ours(backend, _tokens(40), N_DECODE)
+        assert backend.counters().bytes_by_reason["row"] > 0
+    assert info.row_table_bytes > 10 * BUFFER_BYTES
+    assert info.devices[0].used_bytes > 0
+    assert not info.is_repacked
+    stock = run_stock_on_device(model_path, server.name, 7, 40, N_DECODE, _tokens(40))
+    assert_identical(ours, stock)
 
 
 def test_memory_never_exceeds_the_buffer(model_path: Path, memories: list[PagedMemory]) -> None:

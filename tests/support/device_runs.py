@@ -14,14 +14,14 @@ _ALL_LAYERS = 999
 
 
 def run_stock_on_device(
-    path: Path, device: str, unit: int, n_prompt: int, n_decode: int, seed: int = 1
+    path: Path, device: str, unit: int, n_prompt: int, n_decode: int, tokens: list[int] | None = None
 ) -> tuple[Logits, ...]:
-    """The prompt's last logits, then greedy decoding, as `exact_runs.run_ours`."""
+    """The prompt's last logits, then greedy decoding, as `exact_runs.run_ours`; `tokens`: another prompt."""
     devices = DeviceSet([device])
     share = DeviceShare(tuple(devices.devices), (_ALL_LAYERS,))
     model = StockModel(path, ContextSettings(CONTEXT_TOKENS, unit, 1), share=share)
     try:
-        steps = [model.evaluate(prompt_tokens(n_prompt, seed), 0)]
+        steps = [model.evaluate(prompt_tokens(n_prompt) if tokens is None else tokens, 0)]
         for index in range(n_decode):
             steps.append(model.evaluate([int(steps[-1].argmax())], n_prompt + index))
         return tuple(steps)

@@ -31,6 +31,7 @@ TINY_VARIANTS: dict[str, dict[str, Any]] = {
     "uneven": {"n_embd": 320, "n_ff": 96},
     "gemma4": {"layout": "gemma4", "dense_type": "Q8_0"},
     "gemma4-dense": {"layout": "gemma4-dense", "dense_type": "Q8_0"},
+    "gemma3n": {"layout": "gemma3n", "dense_type": "Q8_0"},
     "sharded": {"shards": 3},
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from gguf import GGUFReader
 
 from tests.support.command_line import run_engine
@@ -41,6 +42,30 @@ def test_inspect_table_names_what_a_person_asks_for(tmp_path: Path) -> None:
 
 def test_inspect_says_when_a_model_is_dense(tmp_path: Path) -> None:
     assert "none (a dense model)" in run_engine("inspect", str(tiny_model("llama", tmp_path))).out
+
+
+@pytest.mark.parametrize("layout", ["gemma4", "gemma3n"])
+def test_inspect_counts_tables_that_stay_on_disk(tmp_path: Path, layout: str) -> None:
+    path = tiny_model(layout, tmp_path, n_vocab=20_000)
+    table = next(t for t in GGUFReader(path).tensors if t.name == "per_layer_token_embd.weight")
+    assert int(table.n_bytes) == 20_000 * 4 * 256 // 32 * 34  # Q8_0: 34 bytes per 32 values
+    facts = json.loads(run_engine("inspect", str(path), "--json").out)
+    assert facts["row_tables"] == {
+        "count": 1,
+        "size_bytes": int(table.n_bytes),
+        "stay_on_disk": True,
+        "names": [table.name],
+    }
+    lines = [line for line in run_engine("inspect", str(path)).out.splitlines() if "row tables" in line]
+    assert len(lines) == 1
+    assert "1, 20.8 MiB: they stay on disk" in lines[0]
+
+
+def test_inspect_is_silent_about_tables_where_there_are_none(tmp_path: Path) -> None:
+    path = tiny_model("qwen3moe", tmp_path)
+    facts = json.loads(run_engine("inspect", str(path), "--json").out)
+    assert facts["row_tables"] == {"count": 0, "size_bytes": 0, "stay_on_disk": False, "names": []}
+    assert "row tables" not in run_engine("inspect", str(path)).out
 
 
 def test_make_model_writes_what_was_asked_for(tmp_path: Path) -> None:

@@ -155,6 +155,15 @@ def test_gemma4_has_a_row_for_all_layers_per_token(tmp_path: Path) -> None:
     assert not [name for name in dense if "exps" in name or "gate_inp" in name]
 
 
+def test_gemma3n_has_a_row_for_all_layers_per_token_and_no_experts(tmp_path: Path) -> None:
+    path = _write(tmp_path, "gemma3n", n_layer=3, n_vocab=300)
+    tensors = _tensors(path)
+    assert tensors["per_layer_token_embd.weight"].shape.tolist() == [3 * 256, 300]
+    assert tensors["altup_proj.weight"].shape.tolist() == [256, 256, 3]
+    assert _field(path, "general.architecture") == "gemma3n"
+    assert not [name for name in tensors if "exps" in name or "gate_inp" in name]
+
+
 def test_tokens_beyond_the_usual_ones_are_unused_and_never_answered(tmp_path: Path) -> None:
     path = _write(tmp_path, n_vocab=262)
     assert len(set(_field(path, "tokenizer.ggml.tokens"))) == 262
