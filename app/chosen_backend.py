@@ -19,7 +19,7 @@ from engine.backends.base import (
 )
 from engine.config import LoadSettings, SamplingSettings
 from engine.errors import DeviceLostError, StateError
-from engine.events import Counters, ExpertsSampled, LayersSampled
+from engine.events import Counters, ExpertsSampled, LayersSampled, ModelInfo
 
 # no file name: a real file is always given with its absolute path
 SIMULATED_PATH = Path("simulated run")
@@ -46,6 +46,9 @@ class ChosenBackend:
             self._backends[is_simulated] = self._factories[is_simulated]()
         self._current = self._backends[is_simulated]
         return self._current.load(settings, report, cancel)
+
+    def adjust(self, wanted: LoadSettings, cancel: CancelToken) -> ModelInfo:
+        return self._chosen.adjust(wanted, cancel)
 
     def unload(self) -> None:
         if self._current is not None:

@@ -26,6 +26,11 @@ class Load(Command):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Adjust(Command):
+    settings: LoadSettings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Unload(Command):
     pass
 

@@ -12,6 +12,7 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.config import Routing
 from engine.errors import ErrorInfo
 
 
@@ -143,7 +144,9 @@ class ModelInfo:
     beside the planned sizes; None if nobody measured it. `locked_bytes`: of the hot zone, what the system
     promised to keep in RAM. `program_bytes`: memory of the process before the load, a part of the budget.
     `is_repacked`: weights are rewritten for the processor's fastest kernels wherever it has some, so the sums
-    are those of llama.cpp with its repacking; else those without.
+    are those of llama.cpp with its repacking; else those without. `routing` None: not told (recordings of
+    earlier versions). `largest_unit_tokens`: what the context takes at once, so the largest unit without
+    another load (0: not told); `is_unit_open`: it was chosen for an automatic unit.
     """
 
     path: str
@@ -176,6 +179,10 @@ class ModelInfo:
     devices: tuple[DeviceInfo, ...] = ()
     program_bytes: int | None = None
     is_repacked: bool = False
+    routing: Routing | None = None
+    is_pool_fixed: bool = False
+    largest_unit_tokens: int = 0
+    is_unit_open: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,6 +262,13 @@ class ModelLoaded(Event):
     info: ModelInfo
     load_ns: int
     initialise_ns: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelAdjusted(Event):
+    """The loaded model goes on with other settings; `info` says which are in force."""
+
+    info: ModelInfo
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

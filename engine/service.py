@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 
 from engine.backends.base import InferenceBackend
 from engine.commands import (
+    Adjust,
     Command,
     CountTokens,
     Generate,
@@ -28,16 +29,17 @@ from engine.worker import Worker
 class Engine:
     """Loads one model at a time and answers messages; every method may be called from any thread.
 
-    `load`, `unload`, `generate`, `warm_up` and `count_tokens` return a request id at once; the outcome comes
-    as events with that id. Commands run in the order they were given: a load waits for the answers before it.
+    `load`, `adjust`, `unload`, `generate`, `warm_up` and `count_tokens` return a request id at once; the
+    outcome comes as events with that id. Commands run in the order they were given: a load waits for the
+    answers before it.
 
-    Each request ends with exactly one event: a load with ModelLoaded or RequestFailed, an unload with
-    ModelUnloaded or RequestFailed, a generation with GenerationFinished or RequestFailed, a warm-up with
-    WarmUpFinished or RequestFailed, a count with TokensCounted or RequestFailed. A cancelled load, warm-up
-    or count fails with kind "Cancelled" (what a warm-up has read stays in memory); a cancelled generation
-    finishes with reason CANCELLED and the text so far, empty if it never started. Loading frees the model
-    before it, also if the new one then fails; that, and closing, is told by a ModelUnloaded with request
-    id 0.
+    Each request ends with exactly one event: a load with ModelLoaded or RequestFailed, an adjustment with
+    ModelAdjusted or RequestFailed, an unload with ModelUnloaded or RequestFailed, a generation with
+    GenerationFinished or RequestFailed, a warm-up with WarmUpFinished or RequestFailed, a count with
+    TokensCounted or RequestFailed. A cancelled load, warm-up or count fails with kind "Cancelled" (what a
+    warm-up has read stays in memory); a cancelled generation finishes with reason CANCELLED and the text so
+    far, empty if it never started. Loading frees the model before it, also if the new one then fails; that,
+    and closing, is told by a ModelUnloaded with request id 0.
     """
 
     def __init__(
@@ -58,6 +60,14 @@ class Engine:
     def load(self, settings: LoadSettings) -> int:
         """Load a model; frees the one before it."""
         return self._post(Load(request_id=next(self._ids), queued_ns=self._clock(), settings=settings))
+
+    def adjust(self, settings: LoadSettings) -> int:
+        """Let the loaded model go on with these settings, without a load; after the answers before it.
+
+        What can change so: placement.live_settings; other changes fail with kind "UsageError". A cancel
+        while it runs leaves what it would read to the next answer.
+        """
+        return self._post(Adjust(request_id=next(self._ids), queued_ns=self._clock(), settings=settings))
 
     def unload(self) -> int:
         """Free the model; ends with ModelUnloaded even if there was none."""

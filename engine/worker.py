@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from engine.answer_sink import AnswerSink
 from engine.backends.base import CancelToken, InferenceBackend, LoadReport, LoadResult, WarmUpReport
-from engine.commands import Command, CountTokens, Generate, Load, Mailbox, WarmUp, cancelled_outcome
+from engine.commands import Adjust, Command, CountTokens, Generate, Load, Mailbox, WarmUp, cancelled_outcome
 from engine.config import LoadSettings
 from engine.errors import Cancelled, DeviceLostError, EngineError, StateError, TemplateError, error_info
 from engine.events import (
@@ -16,6 +16,7 @@ from engine.events import (
     Event,
     GenerationFinished,
     LoadStarted,
+    ModelAdjusted,
     ModelInfo,
     ModelLoaded,
     ModelUnloaded,
@@ -58,6 +59,7 @@ class Worker:
         self._sampler: PassSampler | None = None
         self._load_span: LoadSpan | None = None
         self._warm_up_span: WarmUpSpan | None = None
+        self._template_notes: tuple[str, ...] = ()
         self.state = EngineState.EMPTY
         self.model: ModelInfo | None = None
 
@@ -103,6 +105,8 @@ class Worker:
                 self._generate(command, token)
             elif isinstance(command, CountTokens):
                 self._count_tokens(command)
+            elif isinstance(command, Adjust):
+                self._adjust(command, token)
             elif isinstance(command, WarmUp):
                 self._warm_up(command, token)
             else:
@@ -170,16 +174,28 @@ class Worker:
 
     def _open_session(self, backend: InferenceBackend, info: ModelInfo) -> ModelInfo:
         """Open the chat session; a template that can't be used is replaced and named in the notes."""
+        self._template_notes = ()
         bos, eos = backend.special_text("bos"), backend.special_text("eos")
         try:
             template = ChatTemplate(backend.chat_template(), bos, eos)
         except TemplateError as error:
             template = ChatTemplate(None, bos, eos)
-            info = dataclasses.replace(
-                info, notes=(*info.notes, f"{error} A plain template is used instead.")
-            )
+            self._template_notes = (f"{error} A plain template is used instead.",)
+        info = self._with_template_notes(info)
         self._session = ChatSession(backend, info, template, self._clock)
         return info
+
+    def _with_template_notes(self, info: ModelInfo) -> ModelInfo:
+        return dataclasses.replace(info, notes=(*info.notes, *self._template_notes))
+
+    def _adjust(self, command: Adjust, token: CancelToken) -> None:
+        if self._backend is None or self._session is None or self._sampler is None:
+            raise StateError("No model is loaded, so nothing can be changed.", "Load a model first.")
+        info = self._with_template_notes(self._backend.adjust(command.settings, token))
+        self._session.adopt(info)
+        self.model = info
+        self._emit(ModelAdjusted(request_id=command.request_id, info=info))
+        self._sampler.finish(command.request_id)
 
     def _free_model(self, request_id: int = 0) -> None:
         """Free what is loaded and say so; with a `request_id` (an unload's) say so in any case."""

@@ -106,6 +106,14 @@ class InferenceBackend(Protocol):
         On any error or cancel (within a second) nothing stays loaded.
         """
 
+    def adjust(self, wanted: LoadSettings, cancel: CancelToken) -> ModelInfo:
+        """Let the loaded model go on with other settings, see placement.live_settings.
+
+        Returns what is in force then. Slots and KV cache keep their content. Takes milliseconds, and the time
+        to read what new pools lack, which a cancel leaves to later passes. Raises UsageError if a load is
+        needed, or UnsupportedModelError; nothing has changed then.
+        """
+
     def unload(self) -> None:
         """Free everything; idempotent."""
 

@@ -9,19 +9,21 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.backends.base import CancelToken, LoadReport, LoadResult, WarmUpReport, WarmUpResult
 from engine.backends.fake_layers import FakeLayers
-from engine.backends.fake_model import fake_model_info
+from engine.backends.fake_model import adjusted_info, fake_model_info
 from engine.backends.fake_residency import FakeResidency, UnitOutcome
 from engine.backends.fake_script import FakeScript
 from engine.backends.fake_vocabulary import BEGIN_TOKEN, END_TOKEN, N_VOCAB, FakeVocabulary
 from engine.config import LoadSettings, SamplingSettings
-from engine.errors import ContextFullError, DeviceLostError, DiskReadError, StateError
+from engine.errors import ContextFullError, DeviceLostError, DiskReadError, StateError, UsageError
 from engine.events import Counters, ExpertsSampled, LayersSampled, LoadPhase, ModelInfo
+from engine.placement.live_settings import needing_reload
 from engine.placement.tier import Tier
 
 # Waiting in slices keeps every wait cancellable.
@@ -63,6 +65,7 @@ class FakeBackend:
         self._script = script or FakeScript()
         self._clock = clock
         self._sleep = sleep
+        self._settings = LoadSettings(Path())
         self._info: ModelInfo | None = None
         self._residency: FakeResidency | None = None
         self._layers = FakeLayers(0)
@@ -88,7 +91,20 @@ class FakeBackend:
         loaded_ns = self._clock()
         self._initialise(report, cancel)
         self._open(info)
+        self._settings = settings
         return LoadResult(info, loaded_ns - start_ns, self._clock() - loaded_ns)
+
+    def adjust(self, wanted: LoadSettings, cancel: CancelToken) -> ModelInfo:
+        """Other roles for the slots that there are; takes no time, since nothing is read."""
+        info = self._loaded()
+        names = needing_reload(self._settings, wanted, info)
+        if names:
+            raise UsageError(f"Only a reload can change {', '.join(names)}.", "Load the model again.")
+        self._settings, self._info = wanted, adjusted_info(self._script, wanted, info)
+        if self._residency is not None:
+            slots = self._info.slot_classes[0]
+            self._residency.adjust(slots.pool_per_layer, slots.window_slots, slots.hot_per_layer)
+        return self._info
 
     def unload(self) -> None:
         """Forget everything; idempotent."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from engine.backends.fake_script import FakeScript
 from engine.config import LoadSettings, format_size, usable_cores
 from engine.errors import BudgetError
@@ -35,6 +37,10 @@ def fake_model_info(script: FakeScript, settings: LoadSettings) -> ModelInfo:
         slots_bytes=slots_bytes,
         ram_budget_bytes=settings.ram_budget_bytes or fixed_bytes + slots_bytes,
         unit_tokens=settings.unit_tokens or script.unit_tokens,
+        largest_unit_tokens=settings.unit_tokens or script.unit_tokens,
+        is_unit_open=settings.unit_tokens is None,
+        routing=settings.routing,
+        is_pool_fixed=settings.is_pool_fixed,
         threads=settings.threads or usable_cores(),
         slot_classes=classes,
         is_direct_io=False,
@@ -42,6 +48,17 @@ def fake_model_info(script: FakeScript, settings: LoadSettings) -> ModelInfo:
         requested_context_tokens=settings.context_tokens,
         requested_unit_tokens=settings.unit_tokens,
         notes=(_NOTE, *notes),
+    )
+
+
+def adjusted_info(script: FakeScript, wanted: LoadSettings, info: ModelInfo) -> ModelInfo:
+    """The same model with what of `wanted` needs no load."""
+    unit_tokens = min(wanted.unit_tokens or script.unit_tokens, info.largest_unit_tokens)
+    return replace(
+        fake_model_info(script, wanted),
+        unit_tokens=unit_tokens,
+        largest_unit_tokens=info.largest_unit_tokens,
+        is_unit_open=info.is_unit_open,
     )
 
 
@@ -59,19 +76,21 @@ def _slot_classes(
         )
     if script.is_dense:
         return (), ()
-    pool = _pool_per_layer(script, budget_bytes, fixed_bytes)
-    slots = SlotClassInfo(
+    room = _pool_per_layer(script, budget_bytes, fixed_bytes)
+    slots = script.n_layer * room + script.window_slots
+    pool = max(script.top_k, min(room, settings.pool_per_layer or room))
+    slot_class = SlotClassInfo(
         layers=tuple(range(script.n_layer)),
         n_expert=script.n_expert,
-        slots=script.n_layer * pool + script.window_slots,
+        slots=slots,
         slot_bytes=script.expert_bytes,
         pool_per_layer=pool,
-        window_slots=script.window_slots,
+        window_slots=slots - script.n_layer * pool,
         hot_per_layer=min(pool, DEFAULT_HOT if settings.hot_per_layer is None else settings.hot_per_layer),
     )
-    is_changed = pool != script.pool_per_layer
-    notes = (f"The memory budget allows {pool} resident experts per layer.",) if is_changed else ()
-    return (slots,), notes
+    is_changed = room != script.pool_per_layer
+    notes = (f"The memory budget allows {room} resident experts per layer.",) if is_changed else ()
+    return (slot_class,), notes
 
 
 def _pool_per_layer(script: FakeScript, budget_bytes: int | None, fixed_bytes: int) -> int:

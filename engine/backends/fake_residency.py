@@ -74,6 +74,20 @@ class FakeResidency:
         self._last_use = np.zeros(shape, np.int64)
         self._pass = 0
 
+    def adjust(self, pool_per_layer: int, window_slots: int, hot_per_layer: int) -> None:
+        """Other sizes; who leaves a smaller pool goes to the window, and the oldest there to the disk."""
+        self._pool_per_layer, self._window_slots = pool_per_layer, window_slots
+        self._hot_per_layer = hot_per_layer
+        uses = self._prefill_uses + self._decode_uses
+        for layer, tiers in enumerate(self._tiers):
+            members = np.flatnonzero(tiers == POOL)
+            surplus = members[np.argsort(uses[layer, members], kind="stable")][: -pool_per_layer or None]
+            tiers[surplus] = WINDOW
+            self._window.extend((layer, int(expert)) for expert in surplus)
+        while len(self._window) > window_slots:
+            self._tiers[self._window.popleft()] = DISK
+        self._promote()
+
     def run_unit(self, n_tokens: int, is_prefill: bool) -> UnitOutcome:
         """Route `n_tokens` through all layers and bring in what is missing.
 

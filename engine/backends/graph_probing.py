@@ -32,7 +32,7 @@ def probe_graph(
         for t in (*layer.experts.weights, *layer.experts.biases)
     }
     numbers = [layer.experts.layer for layer in layers]
-    rankings = {} if pipeline.resident is None else {ranking_node(number): number for number in numbers}
+    rankings = {ranking_node(number): number for number in numbers}
     pipeline.probe = GraphProbe(users, {routing_node(number): number for number in numbers}, rankings, tables)
     for n_tokens in (1, context.unit_tokens) if tables else (1,):
         context.decode([0] * n_tokens, 0, True)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
+
 import numpy as np
+from numpy.typing import NDArray
 
 from engine.config import LoadSettings, Routing
 from engine.errors import ProfileFileError
@@ -14,8 +17,13 @@ from engine.offload.slot_layers import LayerSlots
 from engine.placement.heat_profile import Heat, HeatProfile, ProfileFile
 from engine.placement.placement_plan import PlacementPlan
 from engine.placement.resident_pools import ResidentPools
+from engine.placement.slot_table import SlotTable
 from engine.placement.use_estimate import KnownUse
 
+NO_HEAT = (
+    "There is no heat profile of this model yet, so the fixed pools hold the first experts of each layer. "
+    "Warm it up with resident routing first."
+)
 _MOST_KNOWN_TOKENS = 500  # that a profile weighs against the picks counted in this session
 
 
@@ -29,16 +37,16 @@ class HeatKeeper:
         self._layers, self._top_k = layers, top_k
         self._numbers = tuple(layer.layer for layer in layers)
         self._width = max((layer.n_expert for layer in layers), default=0)
-        self._is_resident = settings.routing is Routing.RESIDENT
         self._profile = HeatProfile(self._numbers)
+        self._uses_before: NDArray[np.int64] | None = None  # picks that the profile has already
+        self._is_learning = not _is_fixed(settings)
         self._file: ProfileFile | None = None
         if settings.profile_dir is None or not layers:
             return
-        file = ProfileFile(settings.profile_dir, model_fingerprint(model))
-        is_fixed = self._is_resident and settings.is_pool_fixed
-        self._read(file, is_fixed)
-        if not is_fixed:
-            self._claim(file)
+        self._file = ProfileFile(settings.profile_dir, model_fingerprint(model))
+        self._read(self._file, not self._is_learning)
+        if self._is_learning:
+            self._claim(self._file)
 
     def known(self, layers: list[LayerExperts]) -> KnownUse | None:
         """What earlier sessions saw of these layers' experts."""
@@ -54,18 +62,33 @@ class HeatKeeper:
 
         A fault stops nothing here: a folder that can't be written was named when the model was loaded.
         """
-        if self._file is None or not statistics.passes:
+        if self._file is None or not self._is_learning or not statistics.passes:
             return False
-        if pools is not None:
-            profile = HeatProfile(self._numbers, self._profile.use, pools.learned())
-        else:
-            statistics.fold()
-            profile = HeatProfile(self._numbers, self._learned(layers, statistics), self._profile.heat)
         try:
-            self._file.save(profile)
+            self._file.save(self._learned(layers, pools, statistics))
         except ProfileFileError:
             return False
         return True
+
+    def go_on(
+        self,
+        settings: LoadSettings,
+        layers: list[LayerSlots],
+        pools: ResidentPools | None,
+        statistics: PassStatistics,
+    ) -> None:
+        """Pools are about to change: keep what was learned until now, as when the model is freed."""
+        self.save(layers, pools, statistics)
+        if self._is_learning and statistics.passes:
+            self._profile = self._learned(layers, pools, statistics)
+        statistics.fold()
+        self._uses_before = statistics.uses.sum(axis=0)
+        self._is_learning = not _is_fixed(settings)
+
+    def forget_uses(self, layers: list[LayerSlots]) -> None:
+        """Let the slots estimate uses from what was learned under the same routing, as after a load."""
+        for table, members in _tables(layers):
+            table.forget_uses(self.known(members))
 
     def _read(self, file: ProfileFile, is_fixed: bool) -> None:
         try:
@@ -75,10 +98,7 @@ class HeatKeeper:
             return
         if found is None:
             if is_fixed:
-                self.notes += (
-                    "There is no heat profile of this model yet, so the fixed pools hold the first experts "
-                    "of each layer. Warm it up with resident routing first.",
-                )
+                self.notes += (NO_HEAT,)
         elif found.moe_layers != self._numbers or not _fits(found, self._width):
             self.notes += ("The heat profile of this model has another shape and is ignored.",)
         else:
@@ -89,16 +109,26 @@ class HeatKeeper:
             file.check_writable()
         except ProfileFileError as error:
             self.notes += (str(error),)
-        else:
-            self._file = file
+            self._file = None
 
-    def _learned(self, layers: list[LayerSlots], statistics: PassStatistics) -> KnownUse:
+    def _learned(
+        self, layers: list[LayerSlots], pools: ResidentPools | None, statistics: PassStatistics
+    ) -> HeatProfile:
+        if pools is not None:
+            return HeatProfile(self._numbers, self._profile.use, pools.learned())
+        statistics.fold()
+        return HeatProfile(self._numbers, self._used(layers, statistics), self._profile.heat)
+
+    def _used(self, layers: list[LayerSlots], statistics: PassStatistics) -> KnownUse:
+        uses = statistics.uses.sum(axis=0)
+        if self._uses_before is not None:
+            uses -= self._uses_before
         chance = np.zeros((len(layers), self._width))
         tokens = np.zeros(len(layers), np.int64)
         for layer in layers:
             table, index = layer.top, layer.index
             if table.is_complete:  # nothing is evicted there, so nothing was estimated: count
-                picks = statistics.uses[:, index, : table.n_expert].sum(axis=0).astype(np.float64)
+                picks = uses[index, : table.n_expert].astype(np.float64)
                 chance[index, : table.n_expert], tokens[index] = self._counted(layer, picks)
             else:
                 lasting = table.uses.lasting()
@@ -130,6 +160,21 @@ def known_use(profile: HeatProfile | None, plan: PlacementPlan, top_k: int) -> l
     if profile is None:
         return [None] * len(plan.classes)
     return [profile.use_of(c.spec.layers, c.spec.n_expert, top_k) for c in plan.classes]
+
+
+def _is_fixed(settings: LoadSettings) -> bool:
+    return settings.routing is Routing.RESIDENT and settings.is_pool_fixed
+
+
+def _tables(layers: list[LayerSlots]) -> list[tuple[SlotTable, list[LayerExperts]]]:
+    """Every table of slots, in RAM and on devices, with its layers by row."""
+    places = [(layer.slot_class.table, layer.row, layer.experts) for layer in layers]
+    places += [(layer.top, layer.top_row, layer.experts) for layer in layers if layer.device is not None]
+    tables = {id(table): table for table, _, _ in places}
+    return [
+        (table, [experts for other, _, experts in sorted(places, key=itemgetter(1)) if other is table])
+        for table in tables.values()
+    ]
 
 
 def _fits(profile: HeatProfile, width: int) -> bool:

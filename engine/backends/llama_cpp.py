@@ -19,11 +19,12 @@ from engine.backends.base import (
     WarmUpReport,
     WarmUpResult,
 )
+from engine.backends.live_changes import adjust
 from engine.backends.loaded import Loaded
 from engine.backends.slot_loading import load_model
 from engine.config import LoadSettings, SamplingSettings
 from engine.errors import DeviceLostError, StateError
-from engine.events import Counters, ExpertsSampled, LayersSampled
+from engine.events import Counters, ExpertsSampled, LayersSampled, ModelInfo
 from engine.native.sampler import NativeSampler
 from engine.native.vocabulary import Vocabulary
 
@@ -46,6 +47,10 @@ class LlamaCppBackend:
         self._vocabulary = Vocabulary(self._loaded.model.vocabulary)
         self._cached_tokens = 0
         return self._loaded.result
+
+    def adjust(self, wanted: LoadSettings, cancel: CancelToken) -> ModelInfo:
+        """Go on with other settings; see the protocol."""
+        return adjust(self._model, wanted, cancel)
 
     def unload(self) -> None:
         """Free everything; idempotent."""

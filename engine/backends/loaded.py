@@ -12,15 +12,18 @@ from numpy.typing import NDArray
 
 from engine.backends.base import CancelToken, LoadResult, WarmUpReport, WarmUpResult
 from engine.backends.heat_keeper import HeatKeeper
-from engine.events import Counters, ExpertsSampled, LayersSampled
+from engine.config import LoadSettings
+from engine.events import Counters, ExpertsSampled, LayersSampled, ModelInfo
 from engine.native.context import NativeContext
 from engine.native.devices import DeviceSet
 from engine.native.model import NativeModel
 from engine.offload.expert_pipeline import ExpertPipeline
+from engine.offload.locked_memory import ZoneLock
 from engine.offload.pass_statistics import PassStatistics
 from engine.offload.read_job import ReadReason
 from engine.offload.reader_pool import ReaderPool
 from engine.offload.slot_layers import LayerSlots, SlotClass
+from engine.placement.resident_pools import ResidentPools
 from engine.placement.tier import Tier
 from engine.placement.warm_up import expected_hits
 
@@ -29,10 +32,12 @@ from engine.placement.warm_up import expected_hits
 class Loaded:
     """Owned by the engine thread. `resources` closes all, readers first.
 
-    A model without experts and without row tables has no pipeline.
+    A model without experts and without row tables has no pipeline. `settings`: what was asked for last.
     """
 
+    settings: LoadSettings
     result: LoadResult
+    lock: ZoneLock
     model: NativeModel
     context: NativeContext
     devices: DeviceSet
@@ -43,6 +48,17 @@ class Loaded:
     statistics: PassStatistics
     heat: HeatKeeper
     resources: ExitStack
+
+    @property
+    def info(self) -> ModelInfo:
+        """What is in force now."""
+        return self.result.info
+
+    @property
+    def pools(self) -> ResidentPools | None:
+        """Of resident routing; None with exact routing."""
+        resident = self.pipeline.resident if self.pipeline is not None else None
+        return resident.pools if resident is not None else None
 
     def counters(self) -> Counters:
         """Cumulative counters since load."""
@@ -152,8 +168,7 @@ class Loaded:
 
         By the estimated chances; with resident routing by the pools' heat, of what the router would want.
         """
-        resident = self.pipeline.resident if self.pipeline is not None else None
-        heat = resident.pools.learned() if resident is not None else None
+        heat = self.pools.learned() if self.pools is not None else None
         hits = []
         for layer in self.layers:
             weight = layer.top.uses.chance[layer.top_row]
@@ -167,8 +182,7 @@ class Loaded:
 
     def save_heat(self) -> bool:
         """Write the heat profile; whether it was."""
-        resident = self.pipeline.resident if self.pipeline is not None else None
-        return self.heat.save(self.layers, resident.pools if resident else None, self.statistics)
+        return self.heat.save(self.layers, self.pools, self.statistics)
 
     def close(self) -> None:
         """Stop the readers, free the memory; idempotent."""

@@ -51,6 +51,9 @@ def describe(
         requested_unit_tokens=settings.unit_tokens,
         program_bytes=budget.program_bytes,
         row_table_bytes=budget.row_table_bytes,
+        routing=settings.routing,
+        is_pool_fixed=settings.is_pool_fixed,
+        is_unit_open=settings.unit_tokens is None,
         notes=_notes(settings, facts, plan, context_tokens, is_direct_io),
     )  # fmt: skip
 
@@ -62,19 +65,25 @@ def effective_budget_bytes(settings: LoadSettings, budget: LoadBudget, plan: Pla
     return budget.budget_bytes - budget.left_for_slots_bytes(plan.unit_tokens) + plan.slots_bytes
 
 
+def unit_notes(asked_tokens: int | None, unit_tokens: int) -> tuple[str, ...]:
+    """Why the unit is smaller than asked for, if it is."""
+    if asked_tokens is None or unit_tokens >= asked_tokens:
+        return ()
+    return (
+        f"The prefill unit is {unit_tokens} tokens instead of {asked_tokens}: "
+        "the experts of a larger unit might not fit into the slots at once.",
+    )
+
+
 def _notes(
     settings: LoadSettings, facts: ModelFacts, plan: PlacementPlan, context_tokens: int, is_direct_io: bool
 ) -> tuple[str, ...]:
-    notes = []
+    notes: list[str] = []
     if not is_direct_io:
         notes.append(
             "This filesystem has no direct I/O: experts are read through the page cache, which is slower."
         )
-    if settings.unit_tokens and plan.unit_tokens < settings.unit_tokens:
-        notes.append(
-            f"The prefill unit is {plan.unit_tokens} tokens instead of {settings.unit_tokens}: "
-            "the experts of a larger unit might not fit into the slots at once."
-        )
+    notes += unit_notes(settings.unit_tokens, plan.unit_tokens)
     if settings.context_tokens and context_tokens != settings.context_tokens:
         notes.append(f"The context is {context_tokens} tokens instead of {settings.context_tokens}.")
     if facts.context_length and context_tokens > facts.context_length:

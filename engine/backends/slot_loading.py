@@ -14,6 +14,7 @@ from engine.backends.base import CancelToken, LoadReport, LoadResult
 from engine.backends.device_loading import DeviceLoading
 from engine.backends.graph_probing import probe_graph
 from engine.backends.heat_keeper import HeatKeeper
+from engine.backends.live_changes import lock_hot, open_resident
 from engine.backends.load_budget import LoadBudget
 from engine.backends.loaded import Loaded
 from engine.backends.model_info import describe
@@ -21,7 +22,7 @@ from engine.backends.repacking import Repacking, decide_for_load
 from engine.backends.row_loading import TablesMustBeRead, accept, notes, open_row_tables
 from engine.backends.slot_classes import class_specs, largest_read_bytes, layer_classes, used_layers
 from engine.backends.slot_opening import layer_slots, open_slot_classes, point_tensors
-from engine.config import LoadSettings, Routing, usable_cores
+from engine.config import LoadSettings, usable_cores
 from engine.errors import DeviceLostError
 from engine.events import LoadPhase, ModelInfo
 from engine.gguf.expert_layout import ExpertLayout, LayerExperts, expert_layout
@@ -38,18 +39,16 @@ from engine.native.model import NativeModel
 from engine.offload.bias_store import BiasStore
 from engine.offload.dense_reader import Destination, dense_read_rate, read_dense
 from engine.offload.expert_pipeline import ExpertPipeline
-from engine.offload.locked_memory import ZoneLock, lock_zones
+from engine.offload.locked_memory import ZoneLock
 from engine.offload.pass_statistics import PassStatistics
 from engine.offload.read_job import ReadReason
 from engine.offload.reader_pool import ReaderPool
-from engine.offload.resident_routing import ResidentRouting
 from engine.offload.row_probe import RowProbe
 from engine.offload.row_tables import RowTables
 from engine.offload.slot_layers import LayerSlots, SlotClass
 from engine.offload.slot_populator import SlotPopulator
 from engine.offload.weight_files import WeightFiles
 from engine.placement.placement_plan import PlacementPlan, SlotClassSpec
-from engine.placement.resident_pools import PoolShape, ResidentPools
 from engine.placement.routing_trace import RoutingRecorder
 from engine.placement.tier import Tier
 
@@ -168,7 +167,9 @@ class _Loader:
         info = self._describe(draft, weights, placed, files.is_direct, claimed_before)
         initialise_ns = time.perf_counter_ns() - self._started_ns - load_ns
         loaded = Loaded(
+            self._settings,
             LoadResult(info, load_ns, initialise_ns),
+            placed.lock,
             weights.model,
             placed.context,
             draft.devices.devices,
@@ -228,7 +229,7 @@ class _Loader:
         )
         # closed first: no thread may touch an arena that is gone
         self._stack.callback(readers.close)
-        lock = lock_zones([s for each in slot_classes for s in each.arena.zone_spans(each.table.zone_slots)])
+        lock = lock_hot(slot_classes)
         placed = layer_slots(slot_classes, classes, weights.biases, rows)
         point_tensors(model, placed)
         statistics = PassStatistics(len(layers), max((layer.n_expert for layer in layers), default=0))
@@ -243,7 +244,7 @@ class _Loader:
         pipeline.attach(
             placed.layers,
             placed.statistics,
-            self._resident(placed.layers, placed.heat),
+            open_resident(self._settings, placed.layers, placed.heat, self._layout.top_k),
             lambda: context.set_abort_flag(c.addressof(_RAISED_FLAG)),
         )
         self._probe(pipeline, weights.model, context, placed.layers, placed.tables)
@@ -269,17 +270,11 @@ class _Loader:
             info,
             notes=info.notes + placed.heat.notes + placed.lock.notes + table_notes,
             locked_bytes=placed.lock.locked_bytes,
+            largest_unit_tokens=placed.context.unit_tokens,
             used_bytes=draft.budget.program_bytes + claimed_bytes() - claimed_before - absent_bytes,
             drive_bytes_per_second=weights.drive_bytes_per_second,
         )
         return draft.devices.describe(draft.repacking.described(info, layer_classes(weights.layers)))
-
-    def _resident(self, layers: list[LayerSlots], heat: HeatKeeper) -> ResidentRouting | None:
-        if self._settings.routing is not Routing.RESIDENT or not layers:
-            return None
-        shapes = [PoolShape(layer.experts.n_expert, layer.slot_class.plan.decode_pool) for layer in layers]
-        pools = ResidentPools(shapes, heat.heat(), self._settings.is_pool_fixed)
-        return ResidentRouting([layer.experts.layer for layer in layers], self._layout.top_k, pools)
 
     def _report_pools(self, done: int, total: int) -> None:
         self._enter(LoadPhase.SLOTS, done, total)

@@ -77,6 +77,10 @@ class StockModel:
         if status:
             raise NativeError(f"llama.cpp failed to compute (status {status}).", "", log.recent_faults())
 
+    def cut(self, n_tokens: int) -> None:
+        """Forget everything from position `n_tokens` on."""
+        ll.llama_memory_seq_rm(ll.llama_get_memory(self._context), 0, n_tokens, -1)
+
     def clear(self) -> None:
         """Forget all tokens."""
         ll.llama_memory_clear(ll.llama_get_memory(self._context), False)

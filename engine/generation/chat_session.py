@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from engine.backends.base import CancelToken, InferenceBackend, Sampler
-from engine.config import ChatMessage, SamplingSettings
+from engine.config import ChatMessage, Routing, SamplingSettings
 from engine.errors import Cancelled, ContextFullError, UsageError
 from engine.events import FinishReason, ModelInfo, TtftPhases, Usage
 from engine.generation.answer_meter import AnswerMeter
@@ -68,7 +68,8 @@ class ChatSession:
     """Answers messages with a loaded model and knows which tokens its KV cache holds.
 
     Lives and works on the engine thread. After any outcome (finished, cancelled, failed) `tokens` is
-    what the cache holds, so the next answer re-uses as much of it as its prompt shares.
+    what the cache holds, so the next answer re-uses as much of it as its prompt shares. With exact routing
+    only tokens that were computed so are re-used.
     """
 
     def __init__(
@@ -83,11 +84,26 @@ class ChatSession:
         self._template = template
         self._clock = clock
         self._tokens: list[int] = []
+        self._exact_tokens = 0  # so many tokens from the first on were computed with exact routing
 
     @property
     def tokens(self) -> tuple[int, ...]:
         """Token ids now in the KV cache, by position."""
         return tuple(self._tokens)
+
+    def adopt(self, info: ModelInfo) -> None:
+        """Between answers: the model goes on with other settings.
+
+        Keys and values computed with resident routing are no longer those of stock llama.cpp, so exact
+        routing goes on from before them.
+        """
+        self._info = info
+        if self._is_exact:
+            self._keep_prefix(self._exact_tokens)
+
+    @property
+    def _is_exact(self) -> bool:
+        return self._info.routing is not Routing.RESIDENT
 
     def forget(self) -> None:
         """Empty the KV cache, so that the next prompt is evaluated in full."""
@@ -220,10 +236,13 @@ class ChatSession:
         cached, self._tokens = self._tokens, []
         kept = self._backend.keep_prefix(n_tokens)
         self._tokens = cached[:kept]
+        self._exact_tokens = min(self._exact_tokens, kept)
         return kept
 
     def _evaluate(self, tokens: Sequence[int], is_prefill: bool, cancel: CancelToken) -> None:
         """Append tokens to the KV cache; on cancel or error it stays as it was."""
         cancel.check()
         self._backend.evaluate(tokens, len(self._tokens), is_prefill, cancel)
+        if self._is_exact:
+            self._exact_tokens = len(self._tokens) + len(tokens)
         self._tokens.extend(tokens)

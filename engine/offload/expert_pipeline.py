@@ -12,7 +12,7 @@ from time import perf_counter_ns
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.errors import EngineError
+from engine.errors import EngineError, UnsupportedModelError
 from engine.native import tensor
 from engine.native.devices import DeviceSet
 from engine.native.tensor import OP, WORDS
@@ -50,7 +50,8 @@ class ExpertPipeline:
         self.on_layer: Callable[[int, int], None] | None = None
         self.recorder: RoutingRecorder | None = None  # set before the first pass to record
         self.probe: GraphProbe | None = None  # set for one pass that is aborted before it computes
-        self._routing_operation = -1
+        self._routing_operation = self._ranking_operation = -1
+        self._ranking_fault: UnsupportedModelError | None = None
         self._loads = ExpertLoads(readers)
         self._is_prefetch_on, self._devices = is_prefetch_on, devices
         self._layers: list[LayerSlots] = []
@@ -77,11 +78,23 @@ class ExpertPipeline:
     ) -> None:
         """Give the pipeline its layers, in order; the context that calls `on_node` exists before them."""
         self._layers, self._statistics, self._on_fault = layers, statistics, on_fault
+        self.route_by(resident)
+        self._by_node = {routing_node(layer.experts.layer): layer for layer in layers}
+        self._classes = list({id(layer.slot_class): layer.slot_class for layer in layers}.values())
+
+    def check_rankings(self) -> None:
+        """Raise UnsupportedModelError if the graph doesn't show what resident routing changes."""
+        if self._ranking_fault is not None:
+            raise self._ranking_fault
+
+    def route_by(self, resident: ResidentRouting | None) -> None:
+        """Between passes: from now on ranks from 1 on come from these pools; None is exact routing."""
+        if resident is not None:
+            resident.operation = self._ranking_operation
+        layers, statistics = self._layers, self._statistics
         self.resident, self.filling = resident, PoolFilling(layers, self._loads, resident)
         self.promotion = HotPromotion(layers, statistics, resident)
         self.device_promotion = DevicePromotion(layers, self._loads, statistics, resident)
-        self._by_node = {routing_node(layer.experts.layer): layer for layer in layers}
-        self._classes = list({id(layer.slot_class): layer.slot_class for layer in layers}.values())
 
     def read_rows_of(self, rows: RowTables) -> None:
         """From the next pass on, rows of these tables come from the file; after the probe."""
@@ -100,9 +113,11 @@ class ExpertPipeline:
             if layer.experts.layer in probe.routers
         }
         self._next_layer = self._stream_with(routers, probe.top_k)
+        self._ranking_operation = probe.ranking_operation
+        self._ranking_fault = probe.ranking_fault(architecture)
         if self.resident is not None:
-            probe.check_rankings(architecture)
-            self.resident.operation = probe.ranking_operation
+            self.check_rankings()
+            self.resident.operation = self._ranking_operation
 
     def _stream_with(self, routers: dict[int, Router], top_k: int) -> NextLayer:
         guess = RouterGuess(routers, len(self._layers), top_k)

@@ -96,16 +96,17 @@ class GraphProbe:
         elif not _is_or_copies(tensor.source_of(node, 2), ids):
             self._fault = self._fault or f"layer {layer} picks experts by other ids than its router's"
 
-    def check_rankings(self, architecture: str) -> None:
-        """Raise UnsupportedModelError unless every layer's ids are the first columns of its ranking."""
+    def ranking_fault(self, architecture: str) -> UnsupportedModelError | None:
+        """None if every layer's ids are the first columns of its ranking; call `check` before."""
         for layer in self._ranking_nodes.values():
             ranking = self._rankings.get(layer)
             if ranking is None or tensor.source_of(self._ids[layer], 0) != ranking:
-                raise UnsupportedModelError(
+                return UnsupportedModelError(
                     f"“{architecture}” does not show the ranking of layer {layer}'s experts, so ranks "
                     "can't be limited to the resident ones.",
                     "Use exact routing.",
                 )
+        return None
 
     def check(self, architecture: str) -> None:
         """Raise UnsupportedModelError unless all experts are used as slots need it."""

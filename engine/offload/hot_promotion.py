@@ -39,11 +39,23 @@ class HotPromotion:
         for move in moves:
             other = None if move.other_row is None else layers[move.other_row].experts
             arena.relocate(layers[move.row].experts, move.slot, move.zone_slot, other)
-        if table.is_complete:
-            tiers = table.tiers(slot_class.plan.decode_pool)
-            for layer in layers:
-                self._statistics.label_kept(layer.index, tiers[layer.row])
+        self._label(layers)
         return bool(moves)
+
+    def label_all(self) -> None:
+        """After hot zones were resized: tell the statistics who is hot, where nothing is ever evicted."""
+        self._statistics.fold()
+        for layers in self._classes:
+            self._label(layers)
+
+    def _label(self, layers: list[LayerSlots]) -> None:
+        slot_class = layers[0].slot_class
+        if not slot_class.table.is_complete:
+            return
+        tiers = slot_class.table.tiers(slot_class.plan.decode_pool)
+        for layer in layers:
+            if layer.device is None:
+                self._statistics.label_kept(layer.index, tiers[layer.row])
 
     def _weight(self, slot_class: SlotClass, layers: list[LayerSlots]) -> NDArray[np.float64]:
         """How often experts are used, shape (rows, experts), by whatever is counted there."""

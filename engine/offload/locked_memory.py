@@ -38,10 +38,15 @@ def lock_zones(spans: Sequence[ZoneSpan]) -> ZoneLock:
         for span in spans:
             span.buffer.lock(span.size_bytes)
     except OSError as error:
-        for span in spans:
-            span.buffer.unlock(span.size_bytes)
+        unlock_zones(spans)
         return _refused(wanted, f"it refused to lock it ({error.strerror})")
     return ZoneLock(wanted)
+
+
+def unlock_zones(spans: Sequence[ZoneSpan]) -> None:
+    """Let the system move these pages again."""
+    for span in spans:
+        span.buffer.unlock(span.size_bytes)
 
 
 def _refused(wanted: int, reason: str) -> ZoneLock:

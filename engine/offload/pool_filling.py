@@ -55,6 +55,7 @@ class PoolFilling:
         if self._resident is None:
             return
         self._has_all_members = False  # until it is so: after a fault the next pass tries again
+        self._settle(check)
         members = self._resident.pools.members
         wanted = [
             np.flatnonzero(members[layer.index, : layer.slot_class.table.n_expert]) for layer in self._layers
@@ -69,8 +70,7 @@ class PoolFilling:
         slots go to the likeliest experts. `on_expert(done, experts)` now and then; `check` raises to stop,
         what has come by then stays. Raises DiskReadError.
         """
-        for slot_class in self._classes:  # what was streamed for the last pass may still be on its way
-            self._loads.wait_all(slot_class, check)
+        self._settle(check)
         if self._resident is not None:
             if not self._resident.pools.is_fixed:
                 self._resident.pools.elect(from_all=True)
@@ -86,6 +86,11 @@ class PoolFilling:
         finally:
             for layer in self._layers:  # slots that nobody may evict would starve the layer in flight
                 layer.slot_class.table.set_pool(layer.row, np.empty(0, np.int64))
+
+    def _settle(self, check: Callable[[], None]) -> None:
+        """What was streamed for the last pass may still be on its way."""
+        for slot_class in self._classes:
+            self._loads.wait_all(slot_class, check)
 
     def _fill(
         self, wanted: list[Ids], reason: ReadReason, check: Callable[[], None], on_expert: _OnExpert

@@ -44,7 +44,7 @@ class PlacementRequest:
 
     `unit_tokens` None: automatic. `unit_bytes`: memory that a unit of so many tokens takes beside slots,
     never less for more tokens. `pool_per_layer`, `hot_per_layer`: asked size of the pools and of the hot
-    zone, None for automatic. `is_resident`: resident routing.
+    zone, None for automatic. `is_resident`: resident routing. `slots`: of each class, where they are there.
     """
 
     classes: tuple[SlotClassSpec, ...]
@@ -57,6 +57,7 @@ class PlacementRequest:
     is_resident: bool = False
     hot_per_layer: int | None = None
     unit_bytes: Callable[[int], int] = _no_bytes
+    slots: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +197,9 @@ def least_bytes(request: PlacementRequest) -> int:
 def _slot_counts(request: PlacementRequest, unit_tokens: int) -> list[int] | None:
     """Slots of each class beside such a unit, never fewer for more memory; None if the least don't fit."""
     least = [least_slots(request, spec) for spec in request.classes]
+    if request.slots is not None:
+        is_enough = all(n >= low for n, low in zip(request.slots, least, strict=True))
+        return list(request.slots) if is_enough else None
     if request.slots_per_class is not None:
         return [
             min(max(request.slots_per_class, low), spec.all_slots)

@@ -73,6 +73,7 @@ class SlotTable:
         self._is_pool = np.zeros(n_slots, np.bool_)
         self._is_hot = np.zeros(n_slots, np.bool_)
         self._is_loading = np.zeros(n_slots, np.bool_)
+        self._top_k = top_k
         self.uses = UseEstimate(n_row, n_expert, top_k, known)
 
     # --- a layer in flight ------------------------------------------------------------------
@@ -171,6 +172,19 @@ class SlotTable:
         self._is_pool[is_own] = False
         self._is_pool[self.table[row, experts]] = True
         self._is_hot &= ~is_own | self._is_pool
+
+    def set_hot(self, hot_per_row: int) -> None:
+        """Another size of the hot zone; who was hot and is in it stays so until `promote` says otherwise."""
+        self.hot_per_row = hot_per_row
+        self.zone_slots = 0 if self.is_complete else hot_per_row * self.n_row
+        if not hot_per_row:
+            self._is_hot[:] = False
+        elif not self.is_complete:
+            self._is_hot[self.zone_slots :] = False
+
+    def forget_uses(self, known: KnownUse | None) -> None:
+        """Estimate uses anew from what is `known`; slots keep their experts."""
+        self.uses = UseEstimate(self.n_row, self.n_expert, self._top_k, known)
 
     def promote(self, weight: NDArray[np.float64], most_moves: int) -> list[Relocation]:
         """Make the experts of the most `weight` (rows, experts) hot; bytes must follow at once, in order.

@@ -10,6 +10,7 @@ from engine.backends.base import InferenceBackend
 from engine.events import (
     Event,
     GenerationFinished,
+    ModelAdjusted,
     ModelLoaded,
     ModelUnloaded,
     RequestFailed,
@@ -19,7 +20,10 @@ from engine.events import (
 from engine.service import Engine
 
 _PATIENCE_SECONDS = 20.0
-_OUTCOMES = (ModelLoaded, ModelUnloaded, GenerationFinished, WarmUpFinished, RequestFailed, TokensCounted)
+_OUTCOMES = (
+    ModelLoaded, ModelAdjusted, ModelUnloaded, GenerationFinished, WarmUpFinished, RequestFailed,
+    TokensCounted,
+)  # fmt: skip
 
 
 class EngineDriver:

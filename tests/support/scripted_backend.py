@@ -74,6 +74,9 @@ class ScriptedBackend:
     ) -> LoadResult:
         return LoadResult(model_info(), 0, 0)
 
+    def adjust(self, wanted: LoadSettings, cancel: CancelToken) -> ModelInfo:
+        return replace(model_info(), routing=wanted.routing)
+
     def unload(self) -> None:
         self.kv.clear()
 

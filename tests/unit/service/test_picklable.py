@@ -21,6 +21,7 @@ from tests.support.virtual_time import VirtualTime
 LOAD = LoadSettings(Path("simulated.gguf"))
 COMMANDS = (
     commands.Load(request_id=1, queued_ns=2, settings=LOAD),
+    commands.Adjust(request_id=1, queued_ns=2, settings=LOAD),
     commands.Unload(request_id=1, queued_ns=2),
     commands.Generate(
         request_id=1, queued_ns=2, messages=(ChatMessage("user", "a"),), sampling=SamplingSettings()
@@ -47,6 +48,7 @@ def every_event() -> list[Event]:
         driver.outcome(driver.engine.generate((ChatMessage("user", "a"),), SamplingSettings()))
         driver.outcome(driver.engine.count_tokens((ChatMessage("user", "a"),)))
         driver.outcome(driver.engine.warm_up())
+        driver.outcome(driver.engine.adjust(LOAD))
         driver.outcome(driver.engine.unload())
         driver.outcome(driver.engine.generate((ChatMessage("user", "a"),), SamplingSettings()))
     return driver.events
