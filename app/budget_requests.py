@@ -33,6 +33,7 @@ class BudgetRequests(ForecastRequests):
         self._answering, self._warm_ups = answering, warm_ups
         panel.forecast_wanted.connect(self.ask_for)
         panel.reload_wanted.connect(self.ask_reload)
+        panel.adjust_wanted.connect(models.adjust)
         models.changed.connect(self.show_asked)
         models.asking.connect(self._serve_dialog)
         self.answered.connect(panel.show_forecast)
@@ -44,6 +45,7 @@ class BudgetRequests(ForecastRequests):
 
     def show_asked(self) -> None:
         """Tell the panel what was asked, and which devices there are."""
+        self._panel.show_coming(self._models.adjusting)
         self._panel.show_asked(self._models.last, self._models.known_devices)
 
     def ask_for(self, settings: LoadSettings) -> None:

@@ -10,6 +10,7 @@ from engine.config import ChatMessage, LoadSettings, SamplingSettings
 from engine.events import (
     EngineState,
     GenerationFinished,
+    ModelAdjusted,
     ModelInfo,
     ModelLoaded,
     ModelUnloaded,
@@ -24,7 +25,8 @@ IDLE_MS = 250
 # Bounds the work of one tick: a flood of events is handed out in pieces, with the event loop in between.
 EVENTS_PER_TICK = 200
 _OUTCOMES = (
-    ModelLoaded, ModelUnloaded, GenerationFinished, WarmUpFinished, RequestFailed, TokensCounted,
+    ModelLoaded, ModelAdjusted, ModelUnloaded, GenerationFinished, WarmUpFinished, RequestFailed,
+    TokensCounted,
 )  # fmt: skip
 
 
@@ -48,6 +50,10 @@ class EngineBridge(QObject):
     def load(self, settings: LoadSettings) -> int:
         """Ask for a model; returns the request id."""
         return self._sent(self._engine.load(settings))
+
+    def adjust(self, settings: LoadSettings) -> int:
+        """Ask for other settings of the loaded model, without a load; returns the request id."""
+        return self._sent(self._engine.adjust(settings))
 
     def unload(self) -> int:
         """Ask to free the model; returns the request id."""

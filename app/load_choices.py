@@ -14,11 +14,13 @@ _MOST_COUNT = 1_000_000
 SIZES = ("ram_budget_bytes", "vram_budget_bytes")
 COUNTS = ("pool_per_layer", "hot_per_layer", "unit_tokens", "staging_slots")
 ON_A_DEVICE = ("vram_budget_bytes", "staging_slots")  # say nothing without a device
+WITH_POOLS = ("is_pool_fixed",)  # say nothing with exact routing
 DEVICES = "devices"
+Option = StrEnum | bool
 
-
-OPTIONS: dict[str, tuple[tuple[str, StrEnum], ...]] = {
+OPTIONS: dict[str, tuple[tuple[str, Option], ...]] = {
     "routing": (("Exact", Routing.EXACT), ("Resident", Routing.RESIDENT)),
+    "is_pool_fixed": (("Learn", False), ("Stay fixed", True)),
     "repack": (("Automatic", Repack.AUTO), ("On", Repack.ON), ("Off", Repack.OFF)),
 }
 
@@ -48,7 +50,7 @@ def exact_size(size_bytes: int) -> str:
 def read_choices(
     base: LoadSettings,
     texts: Mapping[str, str],
-    options: Mapping[str, StrEnum],
+    options: Mapping[str, Option],
     devices: Sequence[str] | None = None,
 ) -> Chosen:
     """`base` with what the fields say; what no field is there for stays."""

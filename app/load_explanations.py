@@ -61,10 +61,16 @@ CHOICES = {
             "change. The fidelity meter says how much.",
         ),
         Choice(
+            "is_pool_fixed", "Pools", "Whether pools learn from what is said.",
+            "Learning pools let in what the router wanted most, between two passes: with time they fit "
+            "the conversation, and what is learned is kept for the next session. Fixed pools keep their "
+            "members, so that the same question gets the same answer whatever was said before.",
+        ),
+        Choice(
             "repack", "Repacking", "Whether weights are laid out anew for the fastest kernels.",
             "Repacked experts compute faster, but each must be rewritten as it enters its slot. That "
-            "pays where experts stay, and costs where they are read again and again. Automatic weighs "
-            "what rewriting costs a token against what the kernels save, and the load says why. Answers "
+            "pays where experts stay, and costs where they are read again and again. Automatic weighs, "
+            "when the model is loaded, what rewriting costs a token against what the kernels save. Answers "
             "are those of stock llama.cpp, with its own repacking or without.",
         ),
         Choice(

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from enum import StrEnum
 
 from PySide6.QtCore import QEvent, Signal
 from PySide6.QtGui import QResizeEvent, QWheelEvent
 from PySide6.QtWidgets import QComboBox, QGridLayout, QWidget
 
 from app.device_checks import DeviceChecks
-from app.load_choices import DEVICES, ON_A_DEVICE, OPTIONS, Chosen, read_choices, text_of
+from app.load_choices import (
+    DEVICES,
+    ON_A_DEVICE,
+    OPTIONS,
+    WITH_POOLS,
+    Chosen,
+    Option,
+    read_choices,
+    text_of,
+)
 from app.load_explanations import CHOICES
 from app.load_row import ROWS_EACH, LoadRow
 from app.text_field import TextField
-from engine.config import LoadSettings
+from engine.config import LoadSettings, Routing
 
 _LEAST_CHARACTERS = 9
 _LEAST_TITLES = 2.75  # widths of the longest title that a title, an editor and “?” need side by side
@@ -99,7 +107,7 @@ class LoadFields(QWidget):
     def chosen(self) -> Chosen:
         """What the form says now."""
         texts = {name: field.text() for name, field in self.texts.items()}
-        options: dict[str, StrEnum] = {name: _option_of(name, box) for name, box in self.options.items()}
+        options: dict[str, Option] = {name: _option_of(name, box) for name, box in self.options.items()}
         devices = self.devices.chosen if DEVICES in self.rows else None
         return read_choices(self._base, texts, options, devices)
 
@@ -109,7 +117,7 @@ class LoadFields(QWidget):
         self._base = base
         self._write(base, known_devices)
         for name, edit in kept.items():
-            if isinstance(edit, StrEnum):
+            if isinstance(edit, Option):
                 _choose(name, self.options[name], edit)
             elif isinstance(edit, str):
                 self.texts[name].setText(edit)
@@ -122,9 +130,9 @@ class LoadFields(QWidget):
         self._write(self._base, tuple(self.devices.boxes))
         self._edited()
 
-    def _edits(self) -> dict[str, str | StrEnum | tuple[str, ...]]:
+    def _edits(self) -> dict[str, str | Option | tuple[str, ...]]:
         """What differs from the base, by field."""
-        edits: dict[str, str | StrEnum | tuple[str, ...]] = {}
+        edits: dict[str, str | Option | tuple[str, ...]] = {}
         for name, field in self.texts.items():
             if field.text() != text_of(name, self._base):
                 edits[name] = field.text()
@@ -158,7 +166,7 @@ class LoadFields(QWidget):
         """What is in force, by field."""
         for name, row in self.rows.items():
             row.show_state(states.get(name, ""))
-        self._show_device_rows()
+        self._show_optional_rows()
 
     def show_refusal(self, words: str) -> None:
         """Why a load with sound values would be refused; memory is what it lacks."""
@@ -169,12 +177,15 @@ class LoadFields(QWidget):
         faults = self.chosen.faults
         for name, row in self.rows.items():
             row.show_fault(faults.get(name, ""))
-        self._show_device_rows()
+        self._show_optional_rows()
 
-    def _show_device_rows(self) -> None:
-        for name in ON_A_DEVICE:
-            if name in self.rows:
-                self.rows[name].set_visible(bool(self.devices.chosen))
+    def _show_optional_rows(self) -> None:
+        routing = self.options.get("routing")
+        is_resident = routing is not None and _option_of("routing", routing) is Routing.RESIDENT
+        for names, is_wanted in ((ON_A_DEVICE, bool(self.devices.chosen)), (WITH_POOLS, is_resident)):
+            for name in names:
+                if name in self.rows:
+                    self.rows[name].set_visible(is_wanted)
 
 
 class _OptionBox(QComboBox):
@@ -195,10 +206,10 @@ def _option_box(name: str) -> QComboBox:
     return box
 
 
-def _option_of(name: str, box: QComboBox) -> StrEnum:
+def _option_of(name: str, box: QComboBox) -> Option:
     """By place: Qt would make plain text of the value."""
     return OPTIONS[name][box.currentIndex()][1]
 
 
-def _choose(name: str, box: QComboBox, value: StrEnum) -> None:
+def _choose(name: str, box: QComboBox, value: Option) -> None:
     box.setCurrentIndex([each for _, each in OPTIONS[name]].index(value))

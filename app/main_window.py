@@ -163,6 +163,7 @@ class MainWindow(QMainWindow):
         self.models.loading.connect(self._show_chat)
         self.models.loaded.connect(self._model_loaded)
         self.models.failed.connect(lambda error: show_fault(error, load_title(error), self))
+        self.models.refused.connect(lambda error: show_fault(error, "The settings can’t be applied", self))
         self.models.stopped.connect(lambda: self.notice.show_notice("Loading was stopped."))
         self.chat.opened.connect(self._show_chat)
         self.chat.view.changed.connect(self._show_header)

@@ -22,6 +22,7 @@ from engine.events import (
     LayersSampled,
     LoadProgress,
     LoadStarted,
+    ModelAdjusted,
     ModelInfo,
     ModelLoaded,
     ModelUnloaded,
@@ -158,6 +159,8 @@ class TelemetryStore:
                 self._forget_model()
             case ModelLoaded():
                 self._take_model(event.info)
+            case ModelAdjusted():
+                self.model = event.info
             case GenerationStarted():
                 self.prefill_progress = None
                 self._prompt_tokens = self.context_used_tokens = event.prompt_tokens

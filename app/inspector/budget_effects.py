@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from engine.config import LoadSettings, Repack, format_size
+from engine.config import LoadSettings, Repack, Routing, format_size
 from engine.events import DeviceInfo, ModelInfo, SlotClassInfo
 
 State = Callable[[LoadSettings, ModelInfo], str]
@@ -51,6 +51,16 @@ def _unit_state(asked: LoadSettings, model: ModelInfo) -> str:
     return f"now {model.unit_tokens:,} tokens{_asked_words(asked.unit_tokens, [model.unit_tokens])}"
 
 
+def _routing_state(asked: LoadSettings, model: ModelInfo) -> str:
+    return "" if model.routing is None else f"now {model.routing}"
+
+
+def _learning_state(asked: LoadSettings, model: ModelInfo) -> str:
+    if model.routing is not Routing.RESIDENT:
+        return ""
+    return "now fixed" if model.is_pool_fixed else "now learning"
+
+
 def _staging_state(asked: LoadSettings, model: ModelInfo) -> str:
     on_device = [each for each in model.slot_classes if each.device_slots]
     if not on_device:
@@ -88,6 +98,8 @@ _STATES: dict[str, State] = {
     "pool_per_layer": _pool_state,
     "hot_per_layer": _hot_state,
     "unit_tokens": _unit_state,
+    "routing": _routing_state,
+    "is_pool_fixed": _learning_state,
     "staging_slots": _staging_state,
     "repack": _repack_state,
     "devices": _device_state,

@@ -18,33 +18,45 @@ from app.load_forecast import Forecast, ForecastAnswer, model_forecast
 from app.telemetry_store import TelemetryStore
 from engine.config import LoadSettings
 from engine.events import EngineState, ModelInfo
+from engine.placement.live_settings import needing_reload
 from engine.telemetry.gpu_sampler import GpuSample
 
 _FIELDS = (
-    "ram_budget_bytes", "pool_per_layer", "hot_per_layer", "unit_tokens", "routing", "repack", "devices",
-    "vram_budget_bytes", "staging_slots",
+    "ram_budget_bytes", "pool_per_layer", "hot_per_layer", "unit_tokens", "routing", "is_pool_fixed",
+    "repack", "devices", "vram_budget_bytes", "staging_slots",
 )  # fmt: skip
 _ASK_DELAY_MS = 250
 _NOTHING = "Budgets belong to a model. Open one, then its settings are here."
 _RECORDED = "A recording shows how it was; its settings can’t be changed."
 _ON_DEVICES = "What devices will hold is known after the reload: the forecast counts on this machine alone."
-_LOAD, _RELOAD = "Load", "Reload"
-_ABOUT = "Change what you like, see below what it would do, then reload. An empty field is automatic."
+_LOAD, _RELOAD, _APPLY = "Load", "Reload", "Apply"
+_HELP = {
+    _LOAD: "Load the model with the values above.",
+    _RELOAD: "Load the model anew with the values above; the conversation is kept.",
+    _APPLY: "Go on with the values above; what is in memory stays there.",
+}
+_ABOUT = (
+    "Change what you like, see below what it would do, then apply it, or reload where that is needed. "
+    "An empty field is automatic."
+)
 
 
 class BudgetPanel(QWidget):
-    """Nothing changes before the button is pressed; then `reload_wanted` carries LoadSettings.
+    """Nothing changes before the button is pressed; then `reload_wanted` carries LoadSettings, or
+    `adjust_wanted` if the loaded model can go on with them.
 
     `forecast_wanted` carries LoadSettings whose effect is asked for; the answer comes by `show_forecast`.
     """
 
     forecast_wanted = Signal(object)
     reload_wanted = Signal(object)
+    adjust_wanted = Signal(object)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.is_live = True
         self._asked: LoadSettings | None = None
+        self._coming: LoadSettings | None = None
         self._known_devices: tuple[str, ...] = ()
         self._model: ModelInfo | None = None
         self._state = EngineState.EMPTY
@@ -63,7 +75,6 @@ class BudgetPanel(QWidget):
         self._delay.timeout.connect(self._ask_forecast)
         self.reload.clicked.connect(self._reload)
         self.undo.clicked.connect(self._undo)
-        self.reload.setToolTip("Load the model anew with the values above; the conversation is kept.")
         self._build_layout()
         self._show_all()
 
@@ -104,6 +115,12 @@ class BudgetPanel(QWidget):
         """What the cards say; empty without one."""
         return () if self._card_table.isHidden() else self._card_table.rows
 
+    def show_coming(self, settings: LoadSettings | None) -> None:
+        """What the model will go on with, while that is on its way."""
+        if settings != self._coming:
+            self._coming = settings
+            self._show_all()
+
     def show_asked(self, asked: LoadSettings | None, known_devices: tuple[str, ...]) -> None:
         """What was asked for the model that was loaded last, and which devices there are."""
         if (asked, known_devices) == (self._asked, self._known_devices):
@@ -118,6 +135,7 @@ class BudgetPanel(QWidget):
             QWidget.setTabOrder(before, after)
         self._now = self._then = None
         self._is_forecast_due = True
+        self._show_all()
 
     def _new_fields(self, asked: LoadSettings) -> LoadFields:
         fields = LoadFields(_FIELDS, asked)
@@ -132,7 +150,7 @@ class BudgetPanel(QWidget):
 
     def draw(self, store: TelemetryStore) -> None:
         """Show the model that is loaded, or the one of a recording."""
-        self.fidelity.draw(store.counters)
+        self.fidelity.draw(store.counters, store.model.routing if store.model else None)
         rows = card_rows(self._cards, time.perf_counter_ns()) if self.is_live else []
         self._card_table.setVisible(bool(rows))
         self._card_table.show_rows(rows)
@@ -168,12 +186,10 @@ class BudgetPanel(QWidget):
     def _show_form(self, fields: LoadFields) -> None:
         changed, asked, model = fields.changed_names, fields.base, self._model
         found = {} if model is None else states(asked, model)
-        note = "needs a reload"
+        notes = self._change_notes(fields)
         fields.show_states(
             {
-                name: " · ".join(
-                    part for part in (found.get(name, ""), note if name in changed else "") if part
-                )
+                name: " · ".join(filter(None, (found.get(name, ""), notes.get(name, ""))))
                 for name in fields.rows
             }
         )
@@ -181,9 +197,34 @@ class BudgetPanel(QWidget):
         self._differences.setText("\n".join(f"• {each}" for each in words))
         self._differences.setVisible(bool(words))
         self._show_forecasts(fields)
-        self.reload.setText(_LOAD if model is None else _RELOAD)
+        word = _LOAD if model is None else _APPLY if self._is_live(fields) else _RELOAD
+        self.reload.setText(word)
+        self.reload.setToolTip(_HELP[word])
         self.reload.setEnabled(self._may_reload(fields))
         self.undo.setEnabled(bool(changed))
+
+    def _needing_reload(self, fields: LoadFields) -> set[str]:
+        """Of what was changed; without a model, or with values that are none, all of it."""
+        wanted = fields.chosen.settings
+        if wanted is None or self._model is None:
+            return set(fields.changed_names)
+        return set(needing_reload(fields.base, wanted, self._model))
+
+    def _is_live(self, fields: LoadFields) -> bool:
+        """Whether something was changed, and nothing of it needs a reload."""
+        return bool(fields.changed_names) and not self._needing_reload(fields)
+
+    def _change_notes(self, fields: LoadFields) -> dict[str, str]:
+        """How each changed value would come into force."""
+        needing = self._needing_reload(fields)
+        if self._coming is not None and self._coming == fields.chosen.settings:
+            live = "is being applied"
+        elif needing:
+            live = "needs no reload"
+        else:
+            is_answering = self._state is EngineState.GENERATING
+            live = "applies after this answer" if is_answering else "applies at once"
+        return {name: "needs a reload" if name in needing else live for name in fields.changed_names}
 
     def _show_forecasts(self, fields: LoadFields) -> None:
         then = self._then if self._then and self._then.settings == fields.chosen.settings else None
@@ -199,7 +240,7 @@ class BudgetPanel(QWidget):
     def _may_reload(self, fields: LoadFields) -> bool:
         """Also without a change: a device that was lost may be back."""
         is_refused = self._then is not None and self._then.error is not None
-        is_free = self._state is not EngineState.LOADING
+        is_free = self._state is not EngineState.LOADING and self._coming is None
         return is_free and not is_refused and fields.chosen.settings is not None
 
     # --- what the user does -------------------------------------------------------------------
@@ -222,8 +263,8 @@ class BudgetPanel(QWidget):
 
     def _reload(self) -> None:
         wanted = None if self.fields is None else self.fields.chosen.settings
-        if wanted is not None:
-            self.reload_wanted.emit(wanted)
+        if wanted is not None and self.fields is not None:
+            (self.adjust_wanted if self._is_live(self.fields) else self.reload_wanted).emit(wanted)
 
     def _undo(self) -> None:
         if self.fields is not None:

@@ -7,6 +7,7 @@ import math
 from PySide6.QtWidgets import QLabel, QWidget
 
 from app.inspector.figures import percent_text
+from engine.config import Routing
 from engine.events import Counters
 from engine.placement.routing_policy import RoutingCost
 
@@ -30,7 +31,7 @@ _HELP = (
 
 
 class FidelityMeter(QLabel):
-    """One sentence, shown only while resident routing has routed something."""
+    """One sentence, shown only if resident routing has routed something since the load."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -39,21 +40,22 @@ class FidelityMeter(QLabel):
         self.setToolTip(_HELP)
         self.setVisible(False)
 
-    def draw(self, counters: Counters | None) -> None:
-        """Take the newest counters."""
-        is_resident = counters is not None and counters.ranks_routed > 0
-        self.setVisible(is_resident)
-        if counters is not None and is_resident:
-            self.setText(fidelity_words(counters))
+    def draw(self, counters: Counters | None, routing: Routing | None) -> None:
+        """Take the newest counters; `routing` is in force now (None: nobody told)."""
+        was_resident = counters is not None and counters.ranks_routed > 0
+        self.setVisible(was_resident)
+        if counters is not None and was_resident:
+            self.setText(fidelity_words(counters, is_over=routing is Routing.EXACT))
 
 
-def fidelity_words(counters: Counters) -> str:
-    """Shares and a grade, since the load."""
+def fidelity_words(counters: Counters, is_over: bool = False) -> str:
+    """Shares and a grade, since the load, also after resident routing is over."""
     cost = RoutingCost.of(counters)
     changed = changed_tokens_share(cost.gate_mass_lost)
     grade = next((words for limit, words in _GRADES if changed < limit), _WORST)
+    until = ", until it was switched off" if is_over else ""
     return (
-        f"Resident routing: {percent_text(cost.replaced_share)} of ranks replaced, "
+        f"Resident routing{until}: {percent_text(cost.replaced_share)} of ranks replaced, "
         f"{percent_text(max(0.0, cost.gate_mass_lost))} of the gate mass lost; {grade}."
     )
 

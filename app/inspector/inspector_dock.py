@@ -138,7 +138,7 @@ class InspectorDock(QDockWidget):
         self.verdict_bar.show_verdict(verdict(self._evidence()))
         model = self._store.model
         self.verdict_bar.show_context(context_words(model, self._store.context_used_tokens) if model else "")
-        self.fidelity.draw(self._store.counters)
+        self.fidelity.draw(self._store.counters, model.routing if model else None)
         self._views[self._tabs.currentIndex()].draw(self._store)
 
     def _measure(self) -> None:

@@ -30,8 +30,8 @@ from engine.config import GIB, LoadSettings, format_size
 from engine.hardware.memory import available_bytes
 
 _MORE = (
-    "pool_per_layer", "hot_per_layer", "unit_tokens", "routing", "repack", "devices", "vram_budget_bytes",
-    "staging_slots",
+    "pool_per_layer", "hot_per_layer", "unit_tokens", "routing", "is_pool_fixed", "repack", "devices",
+    "vram_budget_bytes", "staging_slots",
 )  # fmt: skip
 _ASK_DELAY_MS = 250
 _WIDTH_CHARACTERS, _MORE_LINES = 60, 16

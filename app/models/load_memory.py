@@ -19,6 +19,7 @@ _NUMBERS = (
     "vram_budget_bytes", "staging_slots",
 )  # fmt: skip
 _OPTIONS: dict[str, type[StrEnum]] = {"routing": Routing, "repack": Repack}
+_FLAGS = ("is_pool_fixed",)
 _DEVICES, _REMOTE = "devices", "rpc:"
 _AUTOMATIC = {field.name: field.default for field in fields(LoadSettings)}
 
@@ -51,7 +52,7 @@ class LoadMemory:
         """
         entry: dict[str, Any] = {
             name: getattr(asked, name)
-            for name in (*_NUMBERS, *_OPTIONS)
+            for name in (*_NUMBERS, *_OPTIONS, *_FLAGS)
             if getattr(asked, name) != _AUTOMATIC[name]
         }
         if set(asked.devices) != set(usual_devices):
@@ -76,6 +77,10 @@ def _values(stored: object) -> dict[str, Any]:
         number = stored.get(name)
         if isinstance(number, int) and not isinstance(number, bool):
             values[name] = number
+    for name in _FLAGS:
+        flag = stored.get(name)
+        if isinstance(flag, bool):
+            values[name] = flag
     for name, kind in _OPTIONS.items():
         word = stored.get(name)
         if isinstance(word, str) and word in set(kind):

@@ -22,6 +22,7 @@ from engine.events import (
     EngineState,
     Event,
     LoadProgress,
+    ModelAdjusted,
     ModelInfo,
     ModelLoaded,
     ModelUnloaded,
@@ -34,6 +35,8 @@ class ModelEngine(Protocol):
     """What this feature needs of the bridge; returns at once."""
 
     def load(self, settings: LoadSettings) -> int: ...
+
+    def adjust(self, settings: LoadSettings) -> int: ...
 
     def unload(self) -> int: ...
 
@@ -52,14 +55,16 @@ class PendingLoad:
 class Models(QObject):
     """Owns the feature's widgets; the window places `panel` and `start_page`. GUI thread.
 
-    `changed` says that state, model or loads differ; `loaded` carries ModelInfo; `failed` an ErrorInfo;
-    `stopped` that the user stopped a load; `asking` a LoadDialog that was opened.
+    `changed` says that state, model or loads differ; `loaded` carries ModelInfo; `failed` (a load) and
+    `refused` (other settings) an ErrorInfo; `stopped` that the user stopped a load; `asking` a LoadDialog
+    that was opened.
     """
 
     changed = Signal()
     loading = Signal()
     loaded = Signal(object)
     failed = Signal(object)
+    refused = Signal(object)
     stopped = Signal()
     asking = Signal(object)
 
@@ -90,6 +95,7 @@ class Models(QObject):
         self.local_devices: tuple[str, ...] = ()  # this machine's, once somebody has looked
         self._memory = LoadMemory(settings)
         self._pending: dict[int, PendingLoad] = {}
+        self._adjusting: dict[int, LoadSettings] = {}
         self._last: LoadSettings | None = None
         self.panel.cancel_wanted.connect(self.cancel_load)
         self.start_page.open_wanted.connect(lambda: self.choose_file(self.start_page.window()))
@@ -133,6 +139,12 @@ class Models(QObject):
         self._pending[request_id] = PendingLoad(request_id, settings, name)
         self.panel.begin(name)
         self.loading.emit()
+        self.changed.emit()
+
+    def adjust(self, settings: LoadSettings) -> None:
+        """Let the loaded model go on with these settings, after the answer in the making."""
+        settings = self.complete(settings)
+        self._adjusting[self._engine.adjust(settings)] = settings
         self.changed.emit()
 
     def complete(self, settings: LoadSettings) -> LoadSettings:
@@ -193,6 +205,11 @@ class Models(QObject):
         return self._last
 
     @property
+    def adjusting(self) -> LoadSettings | None:
+        """What the loaded model will go on with, while that is on its way."""
+        return next(reversed(self._adjusting.values()), None)
+
+    @property
     def known_devices(self) -> tuple[str, ...]:
         """What a load can be given: other machines that were set up, and devices of this one."""
         return (*self._remote_devices(), *self.local_devices)
@@ -229,6 +246,8 @@ class Models(QObject):
                 self.model = None
             case ModelLoaded():
                 self._take_model(event)
+            case ModelAdjusted():
+                self._take_adjustment(event)
             case RequestFailed():
                 self._take_failure(event)
             case _:
@@ -242,6 +261,12 @@ class Models(QObject):
             self._remember(pending.settings)
         self.loaded.emit(event.info)
 
+    def _take_adjustment(self, event: ModelAdjusted) -> None:
+        self.model = event.info
+        settings = self._adjusting.pop(event.request_id, None)
+        if settings is not None:
+            self._remember(settings)
+
     def _remember(self, asked: LoadSettings) -> None:
         self._last = asked
         usual = self._usual(asked.path)
@@ -251,6 +276,10 @@ class Models(QObject):
             self.start_page.show_recent(self.recent.all())
 
     def _take_failure(self, event: RequestFailed) -> None:
+        if self._adjusting.pop(event.request_id, None) is not None:
+            if event.error.kind != Cancelled.__name__:
+                self.refused.emit(event.error)
+            return
         pending = self._end_load(event.request_id)
         if pending is None:
             if event.request_id == 0:  # nobody asked: the model that was loaded is lost

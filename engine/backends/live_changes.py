@@ -18,13 +18,13 @@ from engine.backends.loaded import Loaded
 from engine.backends.model_info import unit_notes
 from engine.config import LoadSettings, Routing
 from engine.errors import Cancelled, DiskReadError, UsageError
-from engine.events import ModelInfo, SlotClassInfo
+from engine.events import ModelInfo
 from engine.offload.expert_pipeline import ExpertPipeline
 from engine.offload.locked_memory import ZoneLock, lock_zones, unlock_zones
 from engine.offload.resident_routing import ResidentRouting
 from engine.offload.slot_layers import LayerSlots, SlotClass
-from engine.placement.live_settings import live_plan, needing_reload
-from engine.placement.placement_plan import ClassPlan, PlacementPlan
+from engine.placement.live_settings import live_info, live_plan, needing_reload
+from engine.placement.placement_plan import PlacementPlan
 from engine.placement.resident_pools import PoolShape, ResidentPools
 
 
@@ -48,7 +48,7 @@ def adjust(loaded: Loaded, wanted: LoadSettings, cancel: CancelToken) -> ModelIn
             loaded.pipeline.filling.load_members(cancel.check)
         loaded.pipeline.promotion.label_all()
         loaded.pipeline.promotion.run()
-    loaded.result = replace(loaded.result, info=_described(loaded, wanted, plan, lock))
+    loaded.result = replace(loaded.result, info=_described(loaded, wanted, lock))
     loaded.settings, loaded.lock = wanted, lock
     return loaded.info
 
@@ -104,32 +104,14 @@ def _route(loaded: Loaded, pipeline: ExpertPipeline, wanted: LoadSettings, has_s
 # --- what is told ---------------------------------------------------------------------------
 
 
-def _described(loaded: Loaded, wanted: LoadSettings, plan: PlacementPlan, lock: ZoneLock) -> ModelInfo:
-    info = loaded.info
-    stale = {*unit_notes(info.requested_unit_tokens, info.unit_tokens), *loaded.lock.notes, NO_HEAT}
+def _described(loaded: Loaded, wanted: LoadSettings, lock: ZoneLock) -> ModelInfo:
+    before, info = loaded.info, live_info(wanted, loaded.info)
+    stale = {*unit_notes(before.requested_unit_tokens, before.unit_tokens), *loaded.lock.notes, NO_HEAT}
     is_unlearned = wanted.routing is Routing.RESIDENT and wanted.is_pool_fixed and loaded.heat.heat() is None
     notes = (
         *(note for note in info.notes if note not in stale),
-        *unit_notes(wanted.unit_tokens, plan.unit_tokens),
+        *unit_notes(wanted.unit_tokens, info.unit_tokens),
         *lock.notes,
         *((NO_HEAT,) if is_unlearned else ()),
     )
-    return replace(
-        info,
-        unit_tokens=plan.unit_tokens,
-        requested_unit_tokens=wanted.unit_tokens,
-        routing=wanted.routing,
-        is_pool_fixed=wanted.is_pool_fixed,
-        slot_classes=tuple(map(_class_info, info.slot_classes, plan.classes)),
-        locked_bytes=lock.locked_bytes,
-        notes=notes,
-    )
-
-
-def _class_info(info: SlotClassInfo, plan: ClassPlan) -> SlotClassInfo:
-    return replace(
-        info,
-        pool_per_layer=plan.decode_pool,
-        window_slots=plan.slots - len(plan.spec.layers) * plan.decode_pool,
-        hot_per_layer=info.hot_per_layer if info.device_slots else plan.hot_per_layer,
-    )
+    return replace(info, locked_bytes=lock.locked_bytes, notes=notes)

@@ -5,11 +5,12 @@ Everything else (memory, devices, layout of the weights, context) needs a load.
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 
 from engine.config import LoadSettings, Routing
-from engine.events import ModelInfo
+from engine.events import ModelInfo, SlotClassInfo
 from engine.placement.placement_plan import (
+    ClassPlan,
     PlacementPlan,
     PlacementRequest,
     SlotClassSpec,
@@ -33,6 +34,28 @@ def live_plan(wanted: LoadSettings, model: ModelInfo) -> PlacementPlan:
     """Pools, hot zones and unit on the slots that the model has, planned as a load plans them."""
     current_unit = None if wanted.unit_tokens else model.largest_unit_tokens
     return plan_placement(_request(wanted, model), current_unit)
+
+
+def live_info(wanted: LoadSettings, model: ModelInfo) -> ModelInfo:
+    """What such a model is with these settings; its notes and locked bytes are those of before."""
+    plan = live_plan(wanted, model)
+    return replace(
+        model,
+        unit_tokens=plan.unit_tokens,
+        requested_unit_tokens=wanted.unit_tokens,
+        routing=wanted.routing,
+        is_pool_fixed=wanted.is_pool_fixed,
+        slot_classes=tuple(map(_class_info, model.slot_classes, plan.classes)),
+    )
+
+
+def _class_info(info: SlotClassInfo, plan: ClassPlan) -> SlotClassInfo:
+    return replace(
+        info,
+        pool_per_layer=plan.decode_pool,
+        window_slots=plan.slots - len(plan.spec.layers) * plan.decode_pool,
+        hot_per_layer=info.hot_per_layer if info.device_slots else plan.hot_per_layer,
+    )
 
 
 def _is_live(name: str, wanted: LoadSettings, model: ModelInfo) -> bool:

@@ -16,19 +16,20 @@ from app.load_forecast import ForecastAnswer, model_forecast
 from app.telemetry_store import TelemetryStore
 from engine.config import GIB, LoadSettings, Routing
 from engine.errors import BudgetError
-from engine.events import EngineState, ModelUnloaded
+from engine.events import EngineState, ModelAdjusted, ModelUnloaded
 from engine.hardware.nvml import GpuFacts
 from engine.telemetry.gpu_sampler import GpuSample
 from tests.support.telemetry_events import counters_event, load_events, model_info, state_event
 
 _ASKED = LoadSettings(Path("/models/tiny.gguf"), pool_per_layer=2)
 _REMOTE = "rpc:box:50052"
+_MODEL = replace(model_info(), largest_unit_tokens=16, is_unit_open=True, routing=Routing.EXACT)
 
 
 @pytest.fixture
 def store() -> TelemetryStore:
     store = TelemetryStore()
-    store.apply([*load_events(model_info()), counters_event(1)])
+    store.apply([*load_events(_MODEL), counters_event(1)])
     return store
 
 
@@ -86,16 +87,72 @@ def test_a_lost_device_is_a_reason_to_reload_without_a_change(qtbot: QtBot, pane
 
 
 def test_a_change_needs_a_reload_and_can_be_undone(qtbot: QtBot, panel: BudgetPanel) -> None:
-    _type(panel, "pool_per_layer", "4")
-    assert _fields(panel).rows["pool_per_layer"].state == "now 2 of 8 · needs a reload"
-    assert _fields(panel).rows["unit_tokens"].state == "now 16 tokens"
+    _type(panel, "unit_tokens", "17")
+    assert _fields(panel).rows["unit_tokens"].state == "now 16 tokens · needs a reload"
+    assert _fields(panel).rows["pool_per_layer"].state == "now 2 of 8"
+    assert panel.reload.text() == "Reload"
     with qtbot.waitSignal(panel.reload_wanted) as caught:
         panel.reload.click()
-    assert caught.args == [replace(_ASKED, pool_per_layer=4)]
+    assert caught.args == [replace(_ASKED, unit_tokens=17)]
     panel.undo.click()
-    assert _fields(panel).texts["pool_per_layer"].text() == "2"
-    assert _fields(panel).rows["pool_per_layer"].state == "now 2 of 8"
+    assert _fields(panel).texts["unit_tokens"].text() == ""
+    assert _fields(panel).rows["unit_tokens"].state == "now 16 tokens"
     assert not panel.undo.isEnabled()
+
+
+def test_what_needs_no_reload_is_applied(qtbot: QtBot, panel: BudgetPanel) -> None:
+    _type(panel, "pool_per_layer", "1")
+    _type(panel, "unit_tokens", "3")
+    rows = _fields(panel).rows
+    assert rows["pool_per_layer"].state == "now 2 of 8 · applies at once"
+    assert rows["unit_tokens"].state == "now 16 tokens · applies at once"
+    assert panel.reload.text() == "Apply"
+    assert panel.reload.toolTip() == "Go on with the values above; what is in memory stays there."
+    with qtbot.waitSignal(panel.adjust_wanted) as caught, qtbot.assertNotEmitted(panel.reload_wanted):
+        panel.reload.click()
+    wanted = replace(_ASKED, pool_per_layer=1, unit_tokens=3)
+    assert caught.args == [wanted]
+    panel.show_coming(wanted)
+    assert rows["unit_tokens"].state == "now 16 tokens · is being applied"
+    assert not panel.reload.isEnabled()
+    panel.show_coming(None)
+    panel.show_asked(wanted, (_REMOTE,))
+    assert panel.reload.text() == "Reload"
+    assert panel.reload.isEnabled()
+
+
+def test_one_reload_brings_all_changes(qtbot: QtBot, panel: BudgetPanel) -> None:
+    _type(panel, "unit_tokens", "3")
+    _type(panel, "ram_budget_bytes", "1 GiB")
+    rows = _fields(panel).rows
+    assert rows["unit_tokens"].state == "now 16 tokens · needs no reload"
+    assert rows["ram_budget_bytes"].state == "now 954 MiB · needs a reload"
+    with qtbot.waitSignal(panel.reload_wanted) as caught:
+        panel.reload.click()
+    assert caught.args == [replace(_ASKED, unit_tokens=3, ram_budget_bytes=GIB)]
+
+
+def test_while_it_answers_values_apply_afterwards(panel: BudgetPanel, store: TelemetryStore) -> None:
+    _type(panel, "unit_tokens", "3")
+    store.apply([state_event(3, EngineState.GENERATING)])
+    panel.draw(store)
+    assert _fields(panel).rows["unit_tokens"].state == "now 16 tokens · applies after this answer"
+    assert panel.reload.text() == "Apply"
+
+
+def test_pools_are_asked_about_with_resident_routing_only(panel: BudgetPanel, store: TelemetryStore) -> None:
+    fields = _fields(panel)
+    assert fields.rows["routing"].state == "now exact"
+    assert fields.options["is_pool_fixed"].isHidden()
+    store.apply([ModelAdjusted(t_ns=2 * 10**9, info=replace(_MODEL, routing=Routing.RESIDENT))])
+    panel.show_asked(replace(_ASKED, routing=Routing.RESIDENT), (_REMOTE,))
+    panel.draw(store)
+    assert not fields.options["is_pool_fixed"].isHidden()
+    assert fields.rows["is_pool_fixed"].state == "now learning"
+    fields.options["is_pool_fixed"].setCurrentIndex(1)
+    fields.options["is_pool_fixed"].activated.emit(1)
+    assert fields.chosen.settings == replace(_ASKED, routing=Routing.RESIDENT, is_pool_fixed=True)
+    assert fields.rows["is_pool_fixed"].state == "now learning · applies at once"
 
 
 def test_a_bad_value_stays_and_is_named_beside_its_field(panel: BudgetPanel) -> None:
@@ -209,6 +266,9 @@ def test_the_fidelity_meter_stands_beside_the_routing(panel: BudgetPanel, store:
     )
     panel.draw(store)
     assert not panel.fidelity.isHidden()
+    assert panel.fidelity.text().startswith("Resident routing, until it was switched off: 10 % of ranks")
+    store.apply([ModelAdjusted(t_ns=3 * 10**9, info=replace(_MODEL, routing=Routing.RESIDENT))])
+    panel.draw(store)
     assert panel.fidelity.text().startswith("Resident routing: 10 % of ranks replaced")
 
 

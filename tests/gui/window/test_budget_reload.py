@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 from PySide6.QtWidgets import QMessageBox, QPushButton
@@ -94,6 +95,63 @@ def test_cancel_leaves_answer_and_values(open_window: OpenWindow) -> None:
     assert scene.statuses()[-1] == ("assistant", ANSWER, "complete")
     assert fields.texts["ram_budget_bytes"].text() == "5 GiB"
     assert not scene.window.models.is_loading
+
+
+def test_what_needs_no_reload_is_applied_and_remembered(open_window: OpenWindow) -> None:
+    scene = open_window()
+    scene.load()
+    scene.say("Hello")
+    scene.until_idle()
+    fields, models = open_budget(scene), scene.window.models
+    before, panel = models.model, scene.window.inspector.budget
+    assert before is not None
+    for name, text in (("unit_tokens", "3"), ("hot_per_layer", "2")):
+        fields.texts[name].setText(text)
+        fields.texts[name].textEdited.emit(text)
+    assert panel.reload.text() == "Apply"
+    panel.reload.click()
+    assert models.adjusting is not None
+    scene.until(lambda: models.adjusting is None)
+    assert not models.is_loading
+    assert models.model is not None
+    assert (models.model.unit_tokens, models.model.slot_classes[0].hot_per_layer) == (3, 2)
+    assert models.model.slots_bytes == before.slots_bytes
+    scene.until(lambda: fields.rows["unit_tokens"].state == "now 3 tokens")
+    assert fields.changed_names == []
+    remembered = models.asked_for(scene.window._surroundings.simulated.path)
+    assert (remembered.unit_tokens, remembered.hot_per_layer) == (3, 2)
+    assert "unit 3 tokens" in models.line
+    assert scene.statuses() == [("user", "Hello", "complete"), ("assistant", ANSWER, "complete")]
+
+
+def test_settings_apply_after_the_answer_without_a_question(open_window: OpenWindow) -> None:
+    scene = open_window(partial(quick_backend, decode_token_seconds=0.02))
+    scene.load()
+    fields, models = open_budget(scene), scene.window.models
+    scene.say("Hello")
+    scene.until(lambda: scene.window.chat.answering.is_busy)
+    fields.texts["unit_tokens"].setText("3")
+    fields.texts["unit_tokens"].textEdited.emit("3")
+    scene.window.inspector.budget.reload.click()
+    assert scene.dialogs() == []
+    scene.until(lambda: models.adjusting is None)
+    assert models.model is not None
+    assert models.model.unit_tokens == 3
+    assert scene.statuses()[-1] == ("assistant", ANSWER, "complete")
+
+
+def test_settings_that_are_refused_stay_in_the_form(open_window: OpenWindow) -> None:
+    scene = open_window()
+    scene.load()
+    fields, models = open_budget(scene), scene.window.models
+    assert models.last is not None
+    models.adjust(replace(models.last, context_tokens=512))
+    scene.until(lambda: bool(scene.dialogs()))
+    (box,) = scene.dialogs()
+    assert box.windowTitle() == "The settings can’t be applied"
+    assert models.adjusting is None
+    assert models.last.context_tokens is None
+    assert fields.changed_names == []
 
 
 def test_a_reload_leaves_the_focus_in_the_inspector(open_window: OpenWindow) -> None:
