@@ -19,7 +19,8 @@ from engine.placement.streaming import LEAST_LIKELY_OF_TOKEN
 Floats = NDArray[np.float32]
 _MOST_TOKENS = 64  # of a unit: enough to tell which experts it will want
 _FIRST_TRUST = 0.5
-_RARELY = 8  # passes
+_FIRST_TRUST_OF_TOKEN = 0.35  # two guesses must come true before anything is read for one
+_RARELY = 4  # passes
 _KEPT = 0.95  # of the trust, per guess: after five in vain a decoded token reads none ahead
 
 
@@ -101,7 +102,9 @@ class RouterGuess:
         """Of each token only the first `ranks` picks are of interest in this pass (None: all)."""
         self._phase, self._guess = (ranks or self._top_k, is_prefill), None
         self._passes += 1
-        self._trust.setdefault(self._phase, np.full(self._n_layer, _FIRST_TRUST))
+        if self._phase not in self._trust:
+            first = _FIRST_TRUST if is_prefill else _FIRST_TRUST_OF_TOKEN
+            self._trust[self._phase] = np.full(self._n_layer, first)
 
     def trust(self, layer: int) -> float:
         """Share of the guessed picks of absent experts that came true lately, in passes such as this."""
