@@ -12,6 +12,7 @@ from app.models.load_dialog import LoadDialog
 from app.models.models import Models
 from app.warm_up_requests import WarmUpRequests
 from engine.config import LoadSettings
+from engine.placement.live_settings import needing_reload
 
 _QUESTION = "An answer is being written."
 _WORDS = "The model can be reloaded when the answer is finished, or at once; what is written so far is kept."
@@ -50,8 +51,9 @@ class BudgetRequests(ForecastRequests):
 
     def ask_for(self, settings: LoadSettings) -> None:
         """What would a load do, once the model that is loaded is freed?"""
-        model = self._models.model
-        self.ask(settings, self._models.complete(settings), model.program_bytes if model else None)
+        model, last, wanted = self._models.model, self._models.last, self._models.complete(settings)
+        is_live = model is not None and last is not None and not needing_reload(last, wanted, model)
+        self.ask(settings, wanted, model, is_live)
 
     def ask_reload(self, settings: LoadSettings) -> None:
         """Load with these settings; an answer in the making is asked about first."""

@@ -8,8 +8,9 @@ from dataclasses import replace
 from PySide6.QtCore import QObject, Signal
 
 from app.chosen_backend import SIMULATED_PATH
-from app.load_forecast import forecast_load
+from app.load_forecast import forecast_change, forecast_load
 from engine.config import LoadSettings
+from engine.events import ModelInfo
 
 
 class ForecastRequests(QObject):
@@ -27,22 +28,30 @@ class ForecastRequests(QObject):
         self._executor = ThreadPoolExecutor(1, "emberglass-forecast")
         self._is_closed = self._has_looked = False
 
-    def ask(self, asked: LoadSettings, loaded: LoadSettings, program_bytes: int | None) -> None:
-        """What `loaded` would do, answered under the name of `asked`; see `forecast_load`.
+    def ask(
+        self, asked: LoadSettings, loaded: LoadSettings, model: ModelInfo | None, is_live: bool = False
+    ) -> None:
+        """What `loaded` would do, answered under the name of `asked`; `is_live`: `model` can go on with it.
 
         Returns at once; answers come in the order of the questions, none after `close`.
         """
         if not self._is_closed:
-            self._executor.submit(self._answer, asked, loaded, program_bytes)
+            self._executor.submit(self._answer, asked, loaded, model, is_live)
 
     def close(self) -> None:
         """Drop what waits and end the thread; what runs is finished first, a second at most."""
         self._is_closed = True
         self._executor.shutdown(wait=True, cancel_futures=True)
 
-    def _answer(self, asked: LoadSettings, loaded: LoadSettings, program_bytes: int | None) -> None:
+    def _answer(
+        self, asked: LoadSettings, loaded: LoadSettings, model: ModelInfo | None, is_live: bool
+    ) -> None:
         """On the thread; the signal crosses to the window's."""
-        self.answered.emit(replace(forecast_load(loaded, program_bytes), settings=asked))
+        if is_live and model is not None:
+            answer = forecast_change(loaded, model)
+        else:
+            answer = forecast_load(loaded, model)
+        self.answered.emit(replace(answer, settings=asked))
         if not self._has_looked and loaded.path != SIMULATED_PATH:
             self._has_looked = True
             from engine.backends.local_devices import local_devices  # noqa: PLC0415 - loads native code

@@ -7,6 +7,7 @@ import re
 from app.load_forecast import Forecast, ForecastAnswer
 from engine.config import format_size
 from engine.errors import ErrorInfo
+from engine.events import DeviceInfo
 
 _UNKNOWN = "n/a"
 
@@ -35,6 +36,7 @@ def forecast_line(forecast: Forecast) -> str:
         f"Expected: {pool_words(forecast)} slots per layer and {forecast.lent_slots:,} to lend",
         f"{format_size(forecast.slots_bytes)} of experts in RAM",
         f"{format_size(forecast.disk_bytes)} on disk only",
+        *(f"{format_size(each.used_bytes)} on “{each.name}”" for each in forecast.devices),
     ]
     if forecast.hit_rate is not None:
         words.append(f"hit rate {_percent(forecast.hit_rate)} once warm ({_basis(forecast)})")
@@ -43,8 +45,9 @@ def forecast_line(forecast: Forecast) -> str:
 
 def forecast_rows(now: Forecast | None, then: Forecast | None) -> list[tuple[str, str, str]]:
     """(name, now, with the values of the form); n/a for what isn't known."""
-    columns = [_figures(each) for each in (now, then)]
-    return [(name, *(column.get(name, _UNKNOWN) for column in columns)) for name in _NAMES]  # type: ignore[misc] # two columns
+    before, after = _figures(now), _figures(then)
+    names = dict.fromkeys((*_NAMES, *before, *after))
+    return [(name, before.get(name, _UNKNOWN), after.get(name, _UNKNOWN)) for name in names]
 
 
 _NAMES = (
@@ -67,7 +70,13 @@ def _figures(forecast: Forecast | None) -> dict[str, str]:
         format_size(forecast.disk_bytes),
         _UNKNOWN if forecast.hit_rate is None else _percent(forecast.hit_rate),
     )
-    return dict(zip(_NAMES, figures, strict=True))
+    on_devices = {f"on {each.name}": _device_words(each) for each in forecast.devices}
+    return dict(zip(_NAMES, figures, strict=True)) | on_devices
+
+
+def _device_words(device: DeviceInfo) -> str:
+    experts = f"experts of {len(device.layers)} layers" if device.layers else "no experts"
+    return f"{format_size(device.used_bytes)}, {experts}"
 
 
 def hit_rate_basis(forecast: Forecast) -> str:

@@ -28,7 +28,6 @@ _FIELDS = (
 _ASK_DELAY_MS = 250
 _NOTHING = "Budgets belong to a model. Open one, then its settings are here."
 _RECORDED = "A recording shows how it was; its settings can’t be changed."
-_ON_DEVICES = "What devices will hold is known after the reload: the forecast counts on this machine alone."
 _LOAD, _RELOAD, _APPLY = "Load", "Reload", "Apply"
 _HELP = {
     _LOAD: "Load the model with the values above.",
@@ -234,8 +233,8 @@ class BudgetPanel(QWidget):
             now = model_forecast(self._model, now)
         self._forecast.show_rows(forecast_rows(now, then.forecast if then else None))
         basis = then.forecast if then and then.forecast else self._now
-        words = [hit_rate_basis(basis) if basis else "", _ON_DEVICES if fields.devices.chosen else ""]
-        self._basis.setText(" ".join(each for each in words if each))
+        words = (hit_rate_basis(basis), *basis.notes) if basis else ()
+        self._basis.setText(" ".join(filter(None, words)))
 
     def _may_reload(self, fields: LoadFields) -> bool:
         """Also without a change: a device that was lost may be back."""

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 
-from engine.backends.device_loading import DeviceLoading
+from engine.backends.device_preview import preview_devices
 from engine.backends.heat_keeper import known_use, saved_profile
 from engine.backends.load_budget import LoadBudget
 from engine.backends.repacking import Repacking, decide_repacking
 from engine.backends.slot_classes import class_specs, largest_read_bytes, layer_classes
 from engine.config import LoadSettings, Routing
-from engine.errors import DeviceError
 from engine.events import DeviceInfo
 from engine.gguf.expert_layout import ExpertLayout, expert_layout
 from engine.gguf.facts import ModelFacts, model_facts
 from engine.gguf.model_file import ModelFile
 from engine.gguf.reader import read_model
 from engine.gguf.row_tables import row_tables, tables_read_by_row
-from engine.placement.forecast import LayerForecast, forecast_layers
+from engine.placement.forecast import LayerForecast, forecast_layers, hit_rate
 from engine.placement.heat_profile import HeatProfile
 from engine.placement.placement_plan import PlacementPlan
 from engine.placement.use_estimate import KnownUse
@@ -39,6 +37,7 @@ class PlacementPreview:
     repacking: Repacking
     notes: tuple[str, ...]
     devices: tuple[DeviceInfo, ...] = ()
+    device_notes: tuple[str, ...] = ()
 
     @property
     def vram_bytes(self) -> int:
@@ -82,10 +81,13 @@ class PlacementPreview:
         return known_use(self.profile, self.plan, self.facts.top_k)
 
 
-def preview_placement(settings: LoadSettings, program_bytes: int | None = None) -> PlacementPreview:
+def preview_placement(
+    settings: LoadSettings, program_bytes: int | None = None, held: Sequence[DeviceInfo] = ()
+) -> PlacementPreview:
     """Plan as a load would; raises what a load would: a bad file, or a budget that is too small.
 
-    `program_bytes`: memory of this process without the model that it holds now; None: it holds none.
+    `program_bytes`: memory of this process without the model that it holds now; None: it holds none. `held`:
+    devices that this model is on.
     """
     model = read_model(settings.path)
     layout = expert_layout(model)
@@ -93,7 +95,7 @@ def preview_placement(settings: LoadSettings, program_bytes: int | None = None) 
     tables = row_tables(model, bool(layout.layers))
     budget = LoadBudget.measure(settings, layout, facts, largest_read_bytes(layout), tables, program_bytes)
     specs = class_specs(layer_classes(layout.layers))
-    devices = _preview_devices(settings, layout, facts, budget)
+    devices = preview_devices(settings, layout, facts, budget, held)
     budget, host_settings = devices.budget, devices.host_settings
     plan = budget.plan(specs, host_settings)
     profile, notes = saved_profile(settings, model)
@@ -105,30 +107,15 @@ def preview_placement(settings: LoadSettings, program_bytes: int | None = None) 
         plan = budget.plan(specs, host_settings)
     notes += repacking.notes + devices.notes
     return PlacementPreview(
-        settings, model, layout, facts, budget, plan, profile, repacking, notes, devices.infos
+        settings, model, layout, facts, budget, plan, profile, repacking, notes, devices.infos, devices.notes
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Devices:
-    """What devices would take, and what then stays."""
-
-    budget: LoadBudget
-    host_settings: LoadSettings
-    infos: tuple[DeviceInfo, ...] = ()
-    notes: tuple[str, ...] = ()
-
-
-def _preview_devices(
-    settings: LoadSettings, layout: ExpertLayout, facts: ModelFacts, budget: LoadBudget
-) -> _Devices:
-    """Asks the devices, if there are any; one that can't be asked now (it may be busy) becomes a note."""
-    if not settings.devices:
-        return _Devices(budget, settings)
-    with ExitStack() as stack:
-        try:
-            loading = DeviceLoading(settings, layout, facts, stack)
-            left = loading.make_plan(budget, layer_classes(layout.layers))
-            return _Devices(left, loading.host_settings, loading.infos(), loading.notes())
-        except DeviceError as error:
-            return _Devices(budget, settings, notes=(f"Planned without devices. {error}",))
+def expected_hit_rate(settings: LoadSettings, plan: PlacementPlan) -> tuple[float, bool]:
+    """Share of single tokens' requests that memory serves with this plan, and whether that is learned."""
+    model = read_model(settings.path)
+    top_k = expert_layout(model).top_k
+    profile, _ = saved_profile(settings, model)
+    known = known_use(profile, plan, top_k)
+    layers = forecast_layers(plan, top_k, settings.routing is Routing.RESIDENT, known, 1)
+    return hit_rate(layers), any(each is not None for each in known)

@@ -6,12 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from app.load_forecast import Forecast, forecast_load, model_forecast
+from app.load_forecast import Forecast, forecast_change, forecast_load, model_forecast
 from engine.backends.base import CancelToken
 from engine.backends.llama_cpp import LlamaCppBackend
-from engine.config import MIB, LoadSettings
+from engine.config import MIB, LoadSettings, Routing
 from engine.hardware.memory import resident_bytes
 from tests.native.conftest import TinyModels
+from tests.support.device_server import serving_device
+from tests.support.exact_runs import loaded
 
 
 def _slots(forecast: Forecast | None, n_layer: int) -> int:
@@ -28,7 +30,7 @@ def test_a_forecast_comes_true(tiny_models: TinyModels) -> None:
     backend = LlamaCppBackend()
     try:
         info = backend.load(settings, lambda _: None, CancelToken()).info
-        forecast = forecast_load(settings, info.program_bytes).forecast
+        forecast = forecast_load(settings, info).forecast
     finally:
         backend.unload()
     loaded = model_forecast(info)
@@ -58,3 +60,46 @@ def test_a_file_that_is_none_is_refused_as_a_load_would(tiny_models: TinyModels)
     assert answer.forecast is None
     assert answer.error is not None
     assert answer.error.kind == "ModelFileError"
+
+
+def test_a_device_in_use_is_counted_as_it_was_found(tiny_models: TinyModels) -> None:
+    path = tiny_models("qwen3moe")
+    with serving_device() as server:
+        settings = LoadSettings(
+            path, context_tokens=512, threads=1, devices=(server.name,), vram_budget_bytes=64 * MIB
+        )
+        with loaded(settings) as (_, info):
+            same = forecast_load(settings, info).forecast
+            less = forecast_load(replace(settings, vram_budget_bytes=MIB), info).forecast
+            free = forecast_load(replace(settings, devices=()), info).forecast
+        after = forecast_load(settings).forecast
+    assert same is not None
+    assert less is not None
+    assert free is not None
+    assert after is not None
+    assert info.devices[0].layers
+    for forecast in (same, after):
+        assert [(d.name, d.used_bytes, d.layers) for d in forecast.devices] == [
+            (d.name, d.used_bytes, d.layers) for d in info.devices
+        ]
+        assert forecast.dense_bytes == info.dense_bytes
+    assert "as if nothing else took memory there" in same.notes[0]
+    assert less.devices[0].used_bytes <= MIB
+    assert less.dense_bytes > same.dense_bytes
+    assert (free.devices, free.notes) == ((), ())
+
+
+def test_a_change_without_a_load_is_forecast_on_the_slots_that_are_there(tiny_models: TinyModels) -> None:
+    settings = LoadSettings(tiny_models("qwen3moe"), context_tokens=512, threads=1, slots_per_class=32)
+    wanted = replace(settings, routing=Routing.RESIDENT, pool_per_layer=6)
+    with loaded(settings) as (backend, info):
+        forecast = forecast_change(wanted, info).forecast
+        before = forecast_change(settings, info).forecast
+        now = backend.adjust(wanted, CancelToken())
+    assert before is not None
+    assert forecast is not None
+    assert replace(forecast, hit_rate=None) == replace(model_forecast(now), hit_rate=None)
+    # used alike: 32 of 64 experts are there; with resident routing only rank 0 of 4 can miss
+    assert before.hit_rate == pytest.approx(0.5, abs=0.01)
+    assert forecast.hit_rate is not None
+    assert forecast.hit_rate > 1 - 1 / 4 * (1 - 6 / 16) - 0.05

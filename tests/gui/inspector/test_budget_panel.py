@@ -16,7 +16,7 @@ from app.load_forecast import ForecastAnswer, model_forecast
 from app.telemetry_store import TelemetryStore
 from engine.config import GIB, LoadSettings, Routing
 from engine.errors import BudgetError
-from engine.events import EngineState, ModelAdjusted, ModelUnloaded
+from engine.events import DeviceInfo, EngineState, ModelAdjusted, ModelUnloaded
 from engine.hardware.nvml import GpuFacts
 from engine.telemetry.gpu_sampler import GpuSample
 from tests.support.telemetry_events import counters_event, load_events, model_info, state_event
@@ -240,7 +240,11 @@ def test_routing_and_devices_are_chosen_too(qtbot: QtBot, panel: BudgetPanel) ->
         _ASKED, devices=(_REMOTE,), routing=Routing.RESIDENT, vram_budget_bytes=2 * GIB
     )
     assert set(fields.changed_names) == {"devices", "routing", "vram_budget_bytes"}
-    assert panel.basis.endswith("the forecast counts on this machine alone.")
+    device = DeviceInfo(_REMOTE, "memory", 4 * GIB, 2 * GIB, GIB, (4, 5))
+    then = replace(model_forecast(_MODEL), devices=(device,), notes=("As found.",))
+    panel.show_forecast(ForecastAnswer(fields.chosen.settings, then))
+    assert panel.forecast_rows[-1] == (f"on {_REMOTE}", "n/a", "1 GiB, experts of 2 layers")
+    assert panel.basis.endswith("As found.")
 
 
 def test_after_a_failed_load_the_values_are_still_there(panel: BudgetPanel, store: TelemetryStore) -> None:

@@ -11,6 +11,7 @@ from engine.backends.fake_model import fake_model_info
 from engine.backends.fake_script import FakeScript
 from engine.config import GIB, MIB, LoadSettings
 from engine.errors import ErrorInfo
+from engine.events import DeviceInfo
 from tests.support.telemetry_events import model_info
 
 _FORECAST = Forecast(
@@ -52,6 +53,10 @@ def test_words() -> None:
     assert forecast_line(_FORECAST) == (
         "Expected: 20–33 of 128 slots per layer and 64 to lend, 3 GiB of experts in RAM, 9 GiB on disk only, "
         "hit rate 78 % once warm (by what was used so far)."
+    )
+    device = DeviceInfo("GPU0", "card", 4 * GIB, 3 * GIB, 2 * GIB, (4, 5))
+    assert "9 GiB on disk only, 2 GiB on “GPU0”, hit rate" in forecast_line(
+        replace(_FORECAST, devices=(device,))
     )
     whole = replace(_FORECAST, disk_bytes=0)
     assert forecast_line(whole) == "Expected: all experts fit into memory (3 GiB)."
