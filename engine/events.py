@@ -194,7 +194,8 @@ class Counters:
     `bytes_by_reason`: keys "dense", "miss", "stream", "promote", "warm_up", "row". `disk_busy_ns`: time with
     at least one read in flight; `disk_wait_ns`: time the engine thread stood still for reads.
     `transfer_wait_ns`: time it stood still for copies to a device; `bytes_by_link` counts those copies per
-    device. `requests_by_tier`: expert requests by where the expert was when it was asked for, keys are the
+    device. `expert_copied_ahead`: how many of them began before the layer asked, and for how many of these it
+    then did. `requests_by_tier`: expert requests by where the expert was when it was asked for, keys are the
     lower-case names of placement.Tier. `ranks_routed` up to `gate_mass_used` count with resident routing
     only, see placement.routing_policy.RoutingCost.
     """
@@ -224,6 +225,8 @@ class Counters:
     transfer_wait_decode_ns: int = 0
     transfer_busy_ns: int = 0
     bytes_by_link: dict[str, int] = field(default_factory=dict)
+    expert_copied_ahead: int = 0
+    expert_copied_ahead_used: int = 0
     requests_by_tier: dict[str, int] = field(default_factory=dict)
 
     @property

@@ -158,6 +158,8 @@ def counter_rows(counters: Counters | None) -> list[tuple[str, str]]:
         ("link wait in prefill", milliseconds_text(c.transfer_wait_prefill_ns) if c else UNKNOWN),
         ("link wait in decode", milliseconds_text(c.transfer_wait_decode_ns) if c else UNKNOWN),
         ("copied to devices", format_size(sum(c.bytes_by_link.values())) if c else UNKNOWN),
+        ("experts copied ahead", count_text(c.expert_copied_ahead if c else None)),
+        ("of these used", count_text(c.expert_copied_ahead_used if c else None)),
         ("failed reads", count_text(c.read_errors if c else None)),
     ]
 

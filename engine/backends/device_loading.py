@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 
 from engine.backends.heat_keeper import HeatKeeper
 from engine.backends.load_budget import LoadBudget
@@ -16,9 +18,12 @@ from engine.hardware.memory_rate import measure_memory_rate
 from engine.native.device_share import DeviceShare
 from engine.native.devices import Device, DeviceLink, DeviceSet
 from engine.native.link_rate import measure_link_rate
+from engine.native.memory import HugeBuffer
 from engine.native.model import NativeModel
+from engine.native.pinned_memory import HostMemory, allocate_pinned
 from engine.offload.device_arena import DeviceArena, device_slot_bytes
 from engine.offload.device_slots import DeviceClass, DeviceRow, own_slots, tensor_addresses
+from engine.offload.slot_layers import LayerSlots
 from engine.placement.device_plan import DeviceClassPlan, DevicePlan, DeviceRequest, DeviceRoom, plan_devices
 from engine.placement.placement_plan import SlotClassSpec
 from engine.placement.slot_table import SlotTable
@@ -104,6 +109,14 @@ class DeviceLoading:
                 slot_class.arena.point(tensors, own_slots(placed))
         return rows
 
+    def host_allocator(self, layers: list[LayerExperts]) -> Callable[[int], HostMemory]:
+        """What allocates the layers' slots in RAM: pinned memory, if a device of theirs offers it."""
+        numbers = {layer.layer for layer in layers}
+        indices = sorted({plan.device for plan in self.plan.classes if numbers & set(plan.spec.layers)})
+        types = [self.devices.devices[index].host_buffer_type for index in indices]
+        offered = [each for each in types if each]
+        return partial(allocate_pinned, offered[0]) if offered else HugeBuffer
+
     def _open_class(
         self, plan: DeviceClassPlan, layers: list[LayerExperts], model: NativeModel, heat: HeatKeeper
     ) -> DeviceClass:
@@ -112,7 +125,9 @@ class DeviceLoading:
         self._memory.callback(arena.close)
         known = heat.known(layers)
         table = SlotTable(len(layers), plan.spec.n_expert, plan.slots, self._layout.top_k, known)
-        return DeviceClass(self._link(plan.device), arena, table, plan.hot_per_layer)
+        is_ahead = self._settings.is_prefetch_on and self.devices.devices[plan.device].copies_while_computing
+        rate = self.link_rates[plan.device]
+        return DeviceClass(self._link(plan.device), arena, table, plan.hot_per_layer, is_ahead, rate)
 
     def _link(self, index: int) -> DeviceLink:
         if index not in self._links:
@@ -120,10 +135,10 @@ class DeviceLoading:
             self._memory.callback(self._links[index].close)
         return self._links[index]
 
-    def describe(self, info: ModelInfo) -> ModelInfo:
+    def describe(self, info: ModelInfo, layers: Iterable[LayerSlots]) -> ModelInfo:
         """What a load with these devices tells the user; bytes are planned sizes."""
         classes = tuple(self._describe_class(each) for each in info.slot_classes)
-        notes = info.notes + self.notes() + self._overdrafts()
+        notes = info.notes + self.notes() + _unpinned(layers) + self._overdrafts()
         return replace(info, slot_classes=classes, devices=self.infos(), notes=notes)
 
     def _overdrafts(self) -> tuple[str, ...]:
@@ -182,6 +197,24 @@ class DeviceLoading:
             tuple(sorted(n for each in self.plan.classes if each.device == index for n in each.spec.layers)),
             self.link_rates[index],
         )
+
+
+def _unpinned(layers: Iterable[LayerSlots]) -> tuple[str, ...]:
+    """Which devices copy from memory that isn't pinned, and why."""
+    plain = {
+        layer.device.slot_class.link.device
+        for layer in layers
+        if layer.device is not None and not layer.slot_class.arena.is_pinned
+    }
+    return tuple(
+        f"Copies to the device “{device.name}” come from ordinary memory and begin when a layer asks: "
+        + (
+            "the system refused to pin so much; a smaller --ram may help."
+            if device.host_buffer_type
+            else "it offers no pinned memory."
+        )
+        for device in sorted(plain, key=lambda device: device.name)
+    )
 
 
 def device_specs(classes: list[list[LayerExperts]]) -> tuple[SlotClassSpec, ...]:

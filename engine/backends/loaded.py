@@ -92,6 +92,8 @@ class Loaded:
             transfer_wait_decode_ns=int(times.transfer_wait_ns[1].sum()),
             transfer_busy_ns=statistics.transfer_busy_ns,
             bytes_by_link=dict(statistics.bytes_by_link),
+            expert_copied_ahead=statistics.expert_copied_ahead,
+            expert_copied_ahead_used=statistics.expert_copied_ahead_used,
             requests_by_tier={t.name.lower(): int(statistics.requests_by_tier[t]) for t in Tier},
         )
 

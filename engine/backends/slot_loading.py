@@ -224,8 +224,9 @@ class _Loader:
         classes = layer_classes(layers)
         context, budget, plan = self._open_context(model, draft, class_specs(classes), pipeline)
         self._enter(LoadPhase.SLOTS)
+        allocator = draft.devices.host_allocator
         slot_classes = open_slot_classes(
-            classes, plan, self._layout.top_k, heat, draft.repacking, self._stack
+            classes, plan, self._layout.top_k, heat, draft.repacking, allocator, self._stack
         )
         # closed first: no thread may touch an arena that is gone
         self._stack.callback(readers.close)
@@ -274,7 +275,8 @@ class _Loader:
             used_bytes=draft.budget.program_bytes + claimed_bytes() - claimed_before - absent_bytes,
             drive_bytes_per_second=weights.drive_bytes_per_second,
         )
-        return draft.devices.describe(draft.repacking.described(info, layer_classes(weights.layers)))
+        info = draft.repacking.described(info, layer_classes(weights.layers))
+        return draft.devices.describe(info, placed.layers)
 
     def _report_pools(self, done: int, total: int) -> None:
         self._enter(LoadPhase.SLOTS, done, total)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import ExitStack
 
 from engine.backends.heat_keeper import HeatKeeper
@@ -9,6 +10,7 @@ from engine.backends.repacking import Repacking
 from engine.gguf.expert_layout import LayerExperts
 from engine.native import tensor as native_tensor
 from engine.native.model import NativeModel
+from engine.native.pinned_memory import HostMemory
 from engine.offload.bias_store import BiasStore
 from engine.offload.device_slots import DeviceRow
 from engine.offload.slot_arena import SlotArena
@@ -23,24 +25,33 @@ def open_slot_classes(
     top_k: int,
     heat: HeatKeeper,
     repacking: Repacking,
+    allocator: Callable[[list[LayerExperts]], Callable[[int], HostMemory]],
     stack: ExitStack,
 ) -> list[SlotClass]:
-    """One class per entry of `classes`, which `plan` has in the same order; `stack` closes the arenas."""
+    """One class per entry of `classes`, which `plan` has in the same order; `stack` closes the arenas.
+
+    `allocator(layers)`: what allocates memory for their slots.
+    """
     slot_classes = []
     for layers, class_plan in zip(classes, plan.classes, strict=True):
-        slot_class = _slot_class(layers, class_plan, top_k, heat, repacking)
+        slot_class = _slot_class(layers, class_plan, top_k, heat, repacking, allocator(layers))
         stack.callback(slot_class.arena.close)
         slot_classes.append(slot_class)
     return slot_classes
 
 
 def _slot_class(
-    layers: list[LayerExperts], plan: ClassPlan, top_k: int, heat: HeatKeeper, repacking: Repacking
+    layers: list[LayerExperts],
+    plan: ClassPlan,
+    top_k: int,
+    heat: HeatKeeper,
+    repacking: Repacking,
+    allocate: Callable[[int], HostMemory],
 ) -> SlotClass:
     n_expert = layers[0].n_expert
     return SlotClass(
         plan,
-        SlotArena(layers[0], plan.slots, repacking.forms(layers[0])),
+        SlotArena(layers[0], plan.slots, repacking.forms(layers[0]), allocate),
         SlotTable(len(layers), n_expert, plan.slots, top_k, heat.known(layers), plan.hot_per_layer),
         {},
     )

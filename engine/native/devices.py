@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from engine.config import format_size
 from engine.errors import BudgetError, DeviceLostError, UsageError
 from engine.native import abi
-from engine.native.library import ggml, ggml_base
+from engine.native.library import DeviceProperties, ggml, ggml_base
 from engine.native.rpc_relay import RpcRelay
 from engine.native.rpc_server import rpc_entry
 
@@ -42,6 +42,21 @@ class Device:
         if relay is not None:
             self.description = "memory of another program or machine, through llama.cpp's RPC"
         self.buffer_type = base.ggml_backend_dev_buffer_type(address)
+
+    @property
+    def host_buffer_type(self) -> int:
+        """Of buffers in this machine's memory that the device copies from by itself; 0: it offers none."""
+        return int(ggml_base().ggml_backend_dev_host_buffer_type(self.address) or 0)
+
+    @property
+    def copies_while_computing(self) -> bool:
+        """Whether copies over a link of our own go on while a graph computes.
+
+        ggml's RPC calls itself asynchronous, but has one queue: what is sent first delays what comes after.
+        """
+        properties = DeviceProperties()
+        ggml_base().ggml_backend_dev_get_props(self.address, c.byref(properties))
+        return bool(properties.is_asynchronous) and self._relay is None
 
     @property
     def fault(self) -> DeviceLostError | None:

@@ -36,6 +36,7 @@ _BASE = {
     "ggml_backend_dev_name": (c.c_char_p, [c.c_void_p]),
     "ggml_backend_dev_description": (c.c_char_p, [c.c_void_p]),
     "ggml_backend_dev_type": (c.c_int, [c.c_void_p]),
+    "ggml_backend_dev_get_props": (None, [c.c_void_p, c.c_void_p]),
     "ggml_backend_dev_memory": (None, [c.c_void_p, c.POINTER(c.c_size_t), c.POINTER(c.c_size_t)]),
     "ggml_backend_dev_init": (c.c_void_p, [c.c_void_p, c.c_char_p]),
     "ggml_backend_dev_buffer_type": (c.c_void_p, [c.c_void_p]),
@@ -67,6 +68,24 @@ class GgmlInitParams(c.Structure):
     """`ggml_init_params`, passed by value."""
 
     _fields_ = (("mem_size", c.c_size_t), ("mem_buffer", c.c_void_p), ("no_alloc", c.c_bool))
+
+
+class DeviceProperties(c.Structure):
+    """`ggml_backend_dev_props`; the last five are its `caps`."""
+
+    _fields_ = (
+        ("name", c.c_char_p),
+        ("description", c.c_char_p),
+        ("memory_free", c.c_size_t),
+        ("memory_total", c.c_size_t),
+        ("type", c.c_int),
+        ("device_id", c.c_char_p),
+        ("is_asynchronous", c.c_bool),
+        ("has_host_buffer", c.c_bool),
+        ("takes_host_pointers", c.c_bool),
+        ("has_events", c.c_bool),
+        ("can_map", c.c_bool),
+    )
 
 
 def _file_name(stem: str) -> str:

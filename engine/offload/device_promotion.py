@@ -77,7 +77,7 @@ class DevicePromotion:
             self._loads.fetch(layer, expert, ReadReason.PROMOTE, check, lambda _: None)
         arrival = (int(expert[0]), int(table.table[layer.row, expert[0]]))
         transfer = row.bring(expert, 1, layer.slot_class.arena, [arrival])
-        self._statistics.promoted(layer.index, row.slot_class.name, transfer)
+        self._statistics.transferred_between(layer.index, row.slot_class.name, transfer)
         return transfer
 
 

@@ -41,12 +41,17 @@ class Transfer:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DeviceClass:
-    """Slots of one class on one device; `hot_per_layer` of them are each layer's hot zone."""
+    """Slots of one class on one device; `hot_per_layer` of them are each layer's hot zone.
+
+    `is_copying_ahead`: whether copies may begin before a layer asks. The rate is the link's, None if unknown.
+    """
 
     link: DeviceLink
     arena: DeviceArena
     table: SlotTable
     hot_per_layer: int
+    is_copying_ahead: bool
+    link_bytes_per_second: float | None
 
     @property
     def name(self) -> str:

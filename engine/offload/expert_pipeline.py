@@ -12,10 +12,11 @@ from time import perf_counter_ns
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.errors import EngineError, UnsupportedModelError
+from engine.errors import DeviceLostError, EngineError, UnsupportedModelError
 from engine.native import tensor
 from engine.native.devices import DeviceSet
 from engine.native.tensor import OP, WORDS
+from engine.offload.copies_ahead import CopiesAhead
 from engine.offload.device_promotion import DevicePromotion
 from engine.offload.expert_loads import ExpertLoads
 from engine.offload.graph_probe import GraphProbe
@@ -53,6 +54,7 @@ class ExpertPipeline:
         self._routing_operation = self._ranking_operation = -1
         self._ranking_fault: UnsupportedModelError | None = None
         self._loads = ExpertLoads(readers)
+        self._copies = CopiesAhead()
         self._is_prefetch_on, self._devices = is_prefetch_on, devices
         self._layers: list[LayerSlots] = []
         self._by_node: dict[bytes, LayerSlots] = {}
@@ -138,6 +140,7 @@ class ExpertPipeline:
     def end_pass(self) -> None:
         """After a decode call, failed or not: account for it; after a failure no read is in flight."""
         self.error = self.error or self._devices.fault
+        self._end_copies()
         if self.error is not None:
             self._loads.drop(self._classes)
         if self._rows is not None:
@@ -150,6 +153,17 @@ class ExpertPipeline:
                 self.device_promotion.run(self._check)
             except BaseException as error:  # noqa: BLE001 - raised by the backend, as the pass's other faults
                 self.error = error
+
+    def _end_copies(self) -> None:
+        """Copies that began before a layer asked which then never did."""
+        try:
+            if self.error is None:
+                for each in self._copies.finish():
+                    self._statistics.transferred_between(each.layer_index, each.link, each.transfer)
+                    self._statistics.copied_ahead(len(each.experts), 0)
+        except DeviceLostError as error:
+            self.error = error
+        self._copies.drop()
 
     # --- the eval callback (engine thread, inside the graph) ------------------------------------
 
@@ -241,6 +255,10 @@ class ExpertPipeline:
             ids[:] = layer.slot_of[picked]
             if is_remote:
                 tensor.store_rows(source, ids)
+        coming = self._coming(layer)
+        if coming is not None:
+            compute_ns = self._next_layer.compute_ns
+            self._copies.begin(layer, picked.astype(np.int64), coming, self._n_tokens, compute_ns)
         self._statistics.layer_done(layer.index, picked, started_ns, waited_ns)
         self._next_layer.leave_layer(perf_counter_ns())
         if self.on_layer is not None:
@@ -251,6 +269,7 @@ class ExpertPipeline:
         slot_class, row = layer.slot_class, layer.row
         distinct, picks = np.unique(picked, return_counts=True)
         wanted = distinct.astype(np.int64)
+        self._take_copies(layer, wanted)
         self._loads.collect_finished(slot_class, row)
         self._statistics.asked(layer.tiers()[wanted])
         if layer.device is None:
@@ -264,6 +283,14 @@ class ExpertPipeline:
         transfer = layer.device.bring(wanted, self._n_tokens, slot_class.arena, arrivals)
         self._statistics.transferred(layer.index, layer.device.slot_class.name, transfer)
         return waited_ns + transfer.source_ns
+
+    def _take_copies(self, layer: LayerSlots, wanted: Ids) -> None:
+        """What was copied ahead has slots from now on; nothing may move in RAM before."""
+        for each in self._copies.finish():
+            self._statistics.transferred(layer.index, each.link, each.transfer)
+            is_for_it = each.layer_index == layer.index
+            n_used = int(np.isin(each.experts, wanted).sum()) if is_for_it else 0
+            self._statistics.copied_ahead(len(each.experts), n_used)
 
     def _bring_to_host(self, layer: LayerSlots, wanted: Ids, picks: Ids, n_tokens: int, node: int) -> int:
         """Make these experts usable in RAM and lease them; returns nanoseconds spent waiting."""
@@ -292,3 +319,9 @@ class ExpertPipeline:
         self._loads.start(layer, moves.missing, moves.slots, ReadReason.MISS)
         self._statistics.misses(layer.index, wanted, len(moves.missing))
         return moves, waited_ns
+
+    def _coming(self, layer: LayerSlots) -> LayerSlots | None:
+        """The next layer, if it is known what it will likely want."""
+        following = layer.index + 1
+        # of a prompt the last layer computes only the tokens whose logits are wanted: one
+        return self._layers[following] if following < len(self._layers) - self._is_prefill else None

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from engine.config import format_size
 from engine.hardware.memory import lockable_bytes
-from engine.native.memory import HugeBuffer
+from engine.native.pinned_memory import HostMemory
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class ZoneLock:
 class ZoneSpan:
     """The first `size_bytes` of a buffer: the slots of a hot zone."""
 
-    buffer: HugeBuffer
+    buffer: HostMemory
     size_bytes: int
 
 

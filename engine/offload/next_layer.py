@@ -53,6 +53,11 @@ class NextLayer:
         """The layer's experts are there and it goes on to compute."""
         self._pace.leave_layer(now_ns)
 
+    @property
+    def compute_ns(self) -> int | None:
+        """What the layer before computed for, None if this pass has not seen one yet."""
+        return self._pace.compute_ns
+
     def stream_after(self, layer: LayerSlots, wanted: Ids, node: int) -> None:
         """The layer in flight wants these experts, which have slots; `node`: its routing node."""
         following = layer.index + 1

@@ -36,6 +36,7 @@ class PassStatistics:
         self.requests_by_tier = np.zeros(len(Tier), np.int64)
         self.kept_tiers = np.full((n_layer, n_expert), Tier.HOST_POOL, np.uint8)
         self.expert_streamed = self.expert_streamed_used = 0
+        self.expert_copied_ahead = self.expert_copied_ahead_used = 0
         self.routing_cost = RoutingCost()
         self.transfer_busy_ns = 0
         self.bytes_by_link: Counter[str] = Counter()
@@ -78,11 +79,16 @@ class PassStatistics:
         self.transfer_busy_ns += transfer.busy_ns
         self.bytes_by_link[link] += transfer.n_bytes
 
-    def promoted(self, layer_index: int, link: str, transfer: Transfer) -> None:
-        """Between passes an expert of a layer was copied to the hot zone of that device."""
+    def transferred_between(self, layer_index: int, link: str, transfer: Transfer) -> None:
+        """Outside a layer's visit its experts were copied to the device of that name."""
         self.times.transfer_wait_ns[self._phase, layer_index] += transfer.wait_ns
         self.transfer_busy_ns += transfer.busy_ns
         self.bytes_by_link[link] += transfer.n_bytes
+
+    def copied_ahead(self, n_experts: int, n_used: int) -> None:
+        """So many experts were copied before their layer asked; it then asked for `n_used` of them."""
+        self.expert_copied_ahead += n_experts
+        self.expert_copied_ahead_used += n_used
 
     def token_picked(self, layer_index: int, ids: bytes, started_ns: int) -> None:
         """The experts (int32) that a decoded token picked and that were there: kept for `fold`."""

@@ -8,12 +8,13 @@ reads. Loading touches nothing: `SlotPopulator` does that later.
 from __future__ import annotations
 
 import ctypes as c
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from engine.gguf.expert_layout import ExpertTensor, LayerExperts
 from engine.native.memory import PAGE, HugeBuffer
+from engine.native.pinned_memory import HostMemory, PinnedBuffer
 from engine.native.repack import RepackedForm
 from engine.native.tensor import SlotView
 from engine.offload.locked_memory import ZoneSpan
@@ -42,7 +43,7 @@ class Projection:
     `form`: what its slots hold in place of the plain rows.
     """
 
-    buffer: HugeBuffer
+    buffer: HostMemory
     stride_bytes: int
     is_congruent: bool
     form: RepackedForm | None = None
@@ -51,11 +52,17 @@ class Projection:
 class SlotArena:
     """Slots for all layers of a class. Owned by the engine thread; readers write into leased slots.
 
-    `forms`: of each weight tensor, None where its slots hold plain rows.
+    `forms`: of each weight tensor, None where its slots hold plain rows. `allocate`: memory of so many bytes.
     """
 
-    def __init__(self, sample: LayerExperts, n_slots: int, forms: Sequence[RepackedForm | None]) -> None:
-        self.n_slots = n_slots
+    def __init__(
+        self,
+        sample: LayerExperts,
+        n_slots: int,
+        forms: Sequence[RepackedForm | None],
+        allocate: Callable[[int], HostMemory] = HugeBuffer,
+    ) -> None:
+        self.n_slots, self._allocate_bytes = n_slots, allocate
         self.forms = tuple(forms)
         self._weights = [self._allocate(t, form) for t, form in zip(sample.weights, forms, strict=True)]
         self._biases = [self._allocate(t, None) for t in sample.biases]
@@ -63,8 +70,13 @@ class SlotArena:
 
     def _allocate(self, expert_tensor: ExpertTensor, form: RepackedForm | None) -> Projection:
         stride = slot_stride_bytes(expert_tensor.slice_bytes)
-        buffer = HugeBuffer(self.n_slots * stride)
+        buffer = self._allocate_bytes(self.n_slots * stride)
         return Projection(buffer, stride, form is None and expert_tensor.slice_bytes % PAGE == 0, form)
+
+    @property
+    def is_pinned(self) -> bool:
+        """Whether devices copy from all of it by themselves."""
+        return all(isinstance(each.buffer, PinnedBuffer) for each in (*self._weights, *self._biases))
 
     @property
     def slot_bytes(self) -> int:

@@ -35,16 +35,16 @@ class StreamPace:
 
     def __init__(self) -> None:
         self._left_ns: int | None = None
-        self._compute_ns: int | None = None
+        self.compute_ns: int | None = None  # of the layer before, in this pass
 
     def begin_pass(self) -> None:
         """A unit starts; what the layers of another one took means little for it."""
-        self._left_ns = self._compute_ns = None
+        self._left_ns = self.compute_ns = None
 
     def reach_layer(self, now_ns: int) -> None:
         """A layer's router has chosen: the layer before has computed."""
         if self._left_ns is not None:
-            self._compute_ns = now_ns - self._left_ns
+            self.compute_ns = now_ns - self._left_ns
 
     def leave_layer(self, now_ns: int) -> None:
         """The layer's experts are there and it goes on to compute."""
@@ -52,6 +52,6 @@ class StreamPace:
 
     def most(self, bytes_read: int, busy_ns: int, expert_bytes: int) -> int | None:
         """Experts of `expert_bytes` to start now, as `bytes_read` came in `busy_ns`; None: not known yet."""
-        if self._compute_ns is None or not busy_ns:
+        if self.compute_ns is None or not busy_ns:
             return None
-        return int(_AHEAD * self._compute_ns * bytes_read / busy_ns / expert_bytes) + 1
+        return int(_AHEAD * self.compute_ns * bytes_read / busy_ns / expert_bytes) + 1
