@@ -29,7 +29,7 @@ from engine.placement.placement_plan import SlotClassSpec
 from engine.placement.slot_table import SlotTable
 
 _LAYER = re.compile(r"blk\.([0-9]+)\..*")
-_INPUT = "token_embd.weight"  # stays with the processor
+_INPUT, _OUTPUT = "token_embd.weight", "output.weight"
 
 
 class DeviceLoading:
@@ -76,6 +76,8 @@ class DeviceLoading:
             self.plan = plan_devices(replace(request, memory_bytes_per_second=self.memory_rate))
         moved = range(self.plan.first_layer, self._facts.n_layer)
         dense_bytes = sum(dense[self.plan.first_layer :])
+        if sum(self.plan.layers):
+            dense_bytes -= _second_embedding_bytes(self._layout)  # is here as well
         return budget.relieved(dense_bytes, kv_layer_bytes * len(moved), self.plan.unit_tokens)
 
     @property
@@ -90,7 +92,7 @@ class DeviceLoading:
         """What llama.cpp is to put where."""
         if not sum(self.plan.layers):
             return DeviceShare()
-        return DeviceShare(tuple(self.devices.devices), self.plan.layers, self.plan.first_layer)
+        return DeviceShare(tuple(self.devices.devices), self.plan.layers)
 
     def open_slots(
         self, layers: tuple[LayerExperts, ...], model: NativeModel, heat: HeatKeeper
@@ -227,9 +229,15 @@ def device_specs(classes: list[list[LayerExperts]]) -> tuple[SlotClassSpec, ...]
     )
 
 
+def _second_embedding_bytes(layout: ExpertLayout) -> int:
+    """What the embedding takes among the outputs, if it is one; the processor has it as well."""
+    sizes = {tensor.name: tensor.size_bytes for tensor in layout.dense}
+    return 0 if _OUTPUT in sizes else sizes.get(_INPUT, 0)
+
+
 def dense_layer_bytes(layout: ExpertLayout, n_layer: int) -> list[int]:
     """Dense weights of each layer, and of the output as the last entry."""
-    sizes = [0] * (n_layer + 1)
+    sizes = [0] * n_layer + [_second_embedding_bytes(layout)]
     for tensor in layout.dense:
         match = _LAYER.fullmatch(tensor.name)
         if match is not None:

@@ -40,7 +40,8 @@ def tensors(spec: SyntheticSpec) -> tuple[TensorPlan, ...]:
         scale=3 * spec.n_embd**-0.5,
         blank_rows=spec.n_vocab - BYTE_TOKENS,
     )
-    plans.append(output)
+    if not spec.is_tied:
+        plans.append(output)
     if architecture(spec) == "gemma4":
         plans += gemma4.input_tensors(build)
     elif spec.layout == "gemma3n":

@@ -30,7 +30,8 @@ class SyntheticSpec:
     values, `kv_heads` 0 one per 8 heads. `skew` 0 favours no expert; 0.5 gives some experts several times the
     traffic of others. Layouts "llama", "gemma4-dense" and "gemma3n" are dense and ignore the experts. The
     gemmas have a table of `embd_per_layer` values (gemma3n: 256) per layer and token, which is only read by
-    row. Tokens beyond the bytes and control tokens are never answered. Raises UsageError for bad values.
+    row. Tokens beyond the bytes and control tokens are never answered, unless the embedding is the output too
+    (`is_tied`). Raises UsageError for bad values.
     """
 
     layout: str = "qwen3moe"
@@ -51,6 +52,7 @@ class SyntheticSpec:
     skew: float = 0.0
     n_vocab: int = N_VOCAB
     embd_per_layer: int = 256
+    is_tied: bool = False
 
     def __post_init__(self) -> None:
         if self.layout not in LAYOUTS:

@@ -11,14 +11,13 @@ from engine.native.devices import Device
 
 @dataclass(frozen=True, slots=True)
 class DeviceShare:
-    """`layers[i]` consecutive layers go to `devices[i]`; layers before `first_layer` stay with the processor.
+    """`layers[i]` consecutive layers go to `devices[i]`; layers before them stay with the processor.
 
     Layers include the output, which counts as one and comes last. Without devices everything stays.
     """
 
     devices: tuple[Device, ...] = ()
     layers: tuple[int, ...] = ()
-    first_layer: int = 0
 
     def write(self, params: Any) -> tuple[object, ...]:  # noqa: ANN401 - a struct of llama_cpp
         """Set the fields of `llama_model_params`; keep what is returned as long as the model."""

@@ -14,15 +14,13 @@ from llama_cpp import llama_cpp as ll
 from engine.errors import Cancelled, NativeError, UnsupportedModelError
 from engine.native import abi, log
 from engine.native.buffer_types import BufferType, Overrides
-from engine.native.dense_repacking import dense_repacking
+from engine.native.dense_placement import dense_placement
 from engine.native.device_share import DeviceShare
 from engine.native.device_weights import DeviceWeights
 from engine.native.memory import HugeBuffer, Reservation
 from engine.native.no_prefetch import no_prefetch
 from engine.native.repack import RepackedBuffer, RepackedForm, repack_entries
 
-# what the processor uses before the first layer; llama.cpp keeps it there whatever the devices
-_INPUT_PATTERN = r"^token_embd\.weight$"
 EXPERT_PATTERN = r"^blk\.[0-9]+\.ffn_(up|down|gate|gate_up)_exps\.(weight|bias)$"
 _LOAD_MODE_MMAP, _LOAD_MODE_DIRECT, _LAZY_OFF = 1, 4, 0
 
@@ -76,8 +74,9 @@ class NativeModel:
         params = ll.llama_model_default_params()
         params.lazy_mode = _LAZY_OFF
         params.load_mode = _LOAD_MODE_MMAP if self._is_ours else _LOAD_MODE_DIRECT
-        params.use_extra_bufts = self._is_repacking
+        params.use_extra_bufts = self._is_repacking or self._is_choosing
         if self._is_ours:
+            params.no_host = True  # a device's kind of memory here would come before ours
             params.tensor_buft_overrides = self._overrides.address
         params.progress_callback = self._progress
         self._kept = self._share.write(params)
@@ -101,22 +100,18 @@ class NativeModel:
         return handle
 
     def _host_patterns(self) -> list[tuple[str, BufferType]]:
-        """Which weights are not llama.cpp's to place: everything, or what the processor computes with.
+        """Which weights are not llama.cpp's to place: all of them, if there is nothing to choose."""
+        return [] if self._is_choosing else [(".", self.dense)]
 
-        With repacking it chooses among the types of memory that we give it (see `dense_repacking`).
-        """
-        if self._repacking is not None:
-            return []
-        if not self._share.devices:
-            return [(".", self.dense)]
-        layers = "|".join(str(layer) for layer in range(self._share.first_layer))
-        here = [_INPUT_PATTERN, *([rf"^blk\.({layers})\."] if layers else [])]
-        return [(pattern, self.dense) for pattern in here]
+    @property
+    def _is_choosing(self) -> bool:
+        """Whether llama.cpp chooses among the types of memory that we give it (see `dense_placement`)."""
+        return self._is_ours and (self._repacking is not None or bool(self._share.devices))
 
     def _dense_choice(self) -> AbstractContextManager[None]:
-        if self._repacking is None:
+        if not self._is_choosing:
             return nullcontext()
-        return dense_repacking(self._repacking, self.repacked, self.dense)
+        return dense_placement(self.dense, self.repacked, self._repacking)
 
     def _report(self, share: float, _: object) -> bool:
         try:

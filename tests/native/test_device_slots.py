@@ -13,7 +13,9 @@ import pytest
 from engine.backends.base import CancelToken
 from engine.config import LoadSettings, Routing
 from engine.errors import BudgetError, Cancelled, DeviceError, UsageError
+from engine.native.device_share import DeviceShare
 from engine.native.devices import DeviceSet
+from engine.native.model import NativeModel
 from engine.placement.tier import Tier
 from tests.native.conftest import TinyModels
 from tests.support.device_runs import run_stock_on_device
@@ -74,6 +76,43 @@ def test_every_kind_of_expert_tensor(tiny_models: TinyModels, server: DeviceServ
     with loaded(on_device(path, server.name, 3, 1, 1)) as (backend, _):
         ours = run_ours(backend, prompt_tokens(N_PROMPT), N_DECODE)
     assert_identical(ours, stock(path, server.name, 3))
+
+
+@pytest.mark.parametrize(("hot", "staging"), [(1, 1), (None, None)])
+def test_an_embedding_that_is_the_output_too(
+    tiny_models: TinyModels, server: DeviceServer, hot: int | None, staging: int | None
+) -> None:
+    path = tiny_models("qwen3moe", is_tied=True, n_vocab=4000)
+    with loaded(on_device(path, server.name, 3, hot, staging)) as (backend, _):
+        ours = run_ours(backend, prompt_tokens(N_PROMPT), N_DECODE)
+    assert_identical(ours, stock(path, server.name, 3))
+
+
+@pytest.mark.parametrize("is_tied", [False, True])
+def test_the_output_is_on_the_device_and_the_embedding_here(
+    tiny_models: TinyModels, server: DeviceServer, is_tied: bool
+) -> None:
+    path = tiny_models("qwen3moe", is_tied=is_tied, n_vocab=4000)
+    devices = DeviceSet([server.name])
+    share = DeviceShare(tuple(devices.devices), (5,))  # four layers and the output
+    model = NativeModel(path, lambda _: True, True, False, share)
+    try:
+        here, there = set(model.dense.tensors), set(model.on_devices.tensors)
+    finally:
+        model.close()
+        devices.close()
+    assert here == {"token_embd.weight"}
+    assert ("token_embd.weight" if is_tied else "output.weight") in there  # as stock llama.cpp
+    assert {"output_norm.weight", "blk.0.attn_q.weight", "blk.3.ffn_gate_inp.weight"} <= there
+
+
+def test_a_tied_output_counts_here_and_there(tiny_models: TinyModels, server: DeviceServer) -> None:
+    def sizes(is_tied: bool) -> tuple[int, int]:
+        path = tiny_models("qwen3moe", is_tied=is_tied, n_vocab=4000)
+        with loaded(on_device(path, server.name, 16)) as (_, info):
+            return info.dense_bytes, info.devices[0].used_bytes
+
+    assert sizes(is_tied=True) == sizes(is_tied=False)  # both matrices have the same shape and type
 
 
 @pytest.mark.parametrize("unit", [1, 16])
