@@ -8,9 +8,9 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import partial
 
 from engine.backends.base import CancelToken, LoadReport, LoadResult
+from engine.backends.dense_destinations import dense_destinations
 from engine.backends.device_loading import DeviceLoading
 from engine.backends.graph_probing import probe_graph
 from engine.backends.heat_keeper import HeatKeeper
@@ -31,13 +31,12 @@ from engine.gguf.model_file import ModelFile
 from engine.gguf.reader import read_model
 from engine.gguf.row_tables import row_tables
 from engine.hardware.memory import claimed_bytes, private_bytes
-from engine.native import tensor as native_tensor
 from engine.native.blas_threads import use_one_blas_thread
 from engine.native.context import ContextSettings, NativeContext
 from engine.native.memory import keep_large_blocks_apart
 from engine.native.model import NativeModel
 from engine.offload.bias_store import BiasStore
-from engine.offload.dense_reader import Destination, dense_read_rate, read_dense
+from engine.offload.dense_reader import dense_read_rate, read_dense
 from engine.offload.expert_pipeline import ExpertPipeline
 from engine.offload.locked_memory import ZoneLock
 from engine.offload.pass_statistics import PassStatistics
@@ -316,21 +315,8 @@ class _Loader:
         return True
 
     def _read_dense(self, model: NativeModel, biases: BiasStore, readers: ReaderPool) -> None:
-        by_name = {tensor.name: tensor for tensor in self._file.tensors}
-        destinations = [
-            Destination(by_name[name], native_tensor.data_of(address))
-            for name, address in model.dense.tensors.items()
-        ]
-        repacked = [
-            Destination(by_name[name], native_tensor.data_of(address), is_repacked=True)
-            for name, address in model.repacked.tensors.items()
-        ]
-        remote = [
-            Destination(by_name[name], store=partial(native_tensor.store_bytes, address))
-            for name, address in model.on_devices.tensors.items()
-        ]
         read_dense(
-            [*destinations, *repacked, *remote, *biases.destinations()],
+            [*dense_destinations(self._file, model), *biases.destinations()],
             readers,
             lambda done, total: self._enter(LoadPhase.DENSE_READ, done, total),
             self._check,

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import pytest
 
+from engine.backends import device_loading
 from engine.native.devices import Device, DeviceLink
 from engine.native.library import ggml_base
+
+_BYTES_PER_SECOND = 1e12  # so that a busy machine changes nothing
 
 
 class LateLink(DeviceLink):
@@ -30,7 +33,8 @@ class LateLink(DeviceLink):
 
 
 def let_devices_copy_ahead(monkeypatch: pytest.MonkeyPatch, is_late: bool) -> None:
-    """From now on devices say they copy while they compute, and offer “pinned” memory (which is not)."""
+    """From now on devices say they copy while they compute, quickly, and offer “pinned” memory."""
+    monkeypatch.setattr(device_loading, "measure_link_rate", lambda _: _BYTES_PER_SECOND)
     monkeypatch.setattr(Device, "copies_while_computing", property(lambda _: True))
     host_type = int(ggml_base().ggml_backend_cpu_buffer_type())
     monkeypatch.setattr(Device, "host_buffer_type", property(lambda _: host_type))
