@@ -8,7 +8,14 @@ from numpy.typing import NDArray
 from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QWidget
 
-from app.inspector.layer_axis import empty_bars, place_layer_ticks, prepare_layer_plot, show_range, stack_bars
+from app.inspector.layer_axis import (
+    empty_bars,
+    place_layer_ticks,
+    prepare_layer_plot,
+    show_range,
+    stack_bars,
+    steady_top,
+)
 from app.inspector.plot_frame import PlotFrame
 from app.inspector.plot_theme import PlotColours, apply_axes_theme
 from app.layer_costs import TIMES
@@ -48,8 +55,9 @@ class CostBars(PlotFrame):
             floor = floor + heights
         misses = totals[len(TIMES)]
         stack_bars(self._miss_bars, np.zeros(len(layers)), misses.astype(np.float64))
-        for plot, top in ((self._times, floor.max(initial=0)), (self._misses, misses.max(initial=0))):
-            show_range(plot, len(layers), 0, float(top) * 1.05 or 1)
+        for plot, highest in ((self._times, floor.max(initial=0)), (self._misses, misses.max(initial=0))):
+            shown = float(plot.getViewBox().viewRange()[1][1])
+            show_range(plot, len(layers), 0, steady_top(shown, float(highest)))
         if layers != self._layers:
             self._layers = layers
             self._place_ticks()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pyqtgraph as pg
 from numpy.typing import NDArray
@@ -10,6 +12,7 @@ from PySide6.QtGui import QFontMetrics
 from app.inspector.expert_grid import label_step, tick_labels
 
 _BAR_WIDTH = 0.8
+_STEPS = (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10)
 
 
 def prepare_layer_plot(item: pg.PlotItem, label: str) -> None:
@@ -30,6 +33,19 @@ def show_range(item: pg.PlotItem, n_layers: int, low: float, high: float) -> Non
     """All layers across, `low` to `high` upwards."""
     item.setXRange(0, max(1, n_layers), padding=0)
     item.setYRange(low, high, padding=0)
+
+
+def steady_top(shown: float, highest: float) -> float:
+    """Where an axis should end that must reach `highest`; as `shown` until that is too low or twice too high.
+
+    An axis costs more to draw than all its bars, and one that moves all the time can't be read.
+    """
+    if highest <= shown <= 2 * highest:
+        return shown
+    if highest <= 0:
+        return 1.0
+    unit: float = 10.0 ** math.floor(math.log10(highest))
+    return next(step * unit for step in _STEPS if step * unit >= highest)
 
 
 def place_layer_ticks(item: pg.PlotItem, layers: tuple[int, ...], metrics: QFontMetrics) -> None:

@@ -9,7 +9,14 @@ from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QWidget
 
 from app.expert_moves import MOVES, Move
-from app.inspector.layer_axis import empty_bars, place_layer_ticks, prepare_layer_plot, show_range, stack_bars
+from app.inspector.layer_axis import (
+    empty_bars,
+    place_layer_ticks,
+    prepare_layer_plot,
+    show_range,
+    stack_bars,
+    steady_top,
+)
 from app.inspector.plot_frame import PlotFrame
 from app.inspector.plot_theme import PlotColours, apply_axes_theme
 
@@ -43,7 +50,9 @@ class MoveBars(PlotFrame):
             stack_bars(self._bars[move], ends[is_up], signed.astype(np.float64))
             ends[is_up] = ends[is_up] + signed
         top = max(_LEAST_TOP, ends[True].max(initial=0), -ends[False].min(initial=0))
-        show_range(self._plot.getPlotItem(), len(layers), -top * 1.05, top * 1.05)
+        plot = self._plot.getPlotItem()
+        top = steady_top(float(plot.getViewBox().viewRange()[1][1]), float(top))
+        show_range(plot, len(layers), -top, top)
         if layers != self._layers:
             self._layers = layers
             self._place_ticks()
