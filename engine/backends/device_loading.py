@@ -7,13 +7,16 @@ from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 
 from engine.backends.heat_keeper import HeatKeeper
 from engine.backends.load_budget import LoadBudget
+from engine.backends.vram_notes import vram_notes
 from engine.config import LoadSettings, Repack, format_size, usable_cores
 from engine.events import DeviceInfo, ModelInfo, SlotClassInfo
 from engine.gguf.expert_layout import ExpertLayout, LayerExperts
 from engine.gguf.facts import ModelFacts
+from engine.hardware.card_memory import card_used_bytes
 from engine.hardware.memory_rate import measure_memory_rate
 from engine.native.device_share import DeviceShare
 from engine.native.devices import Device, DeviceLink, DeviceSet
@@ -24,9 +27,17 @@ from engine.native.pinned_memory import HostMemory, allocate_pinned
 from engine.offload.device_arena import DeviceArena, device_slot_bytes
 from engine.offload.device_slots import DeviceClass, DeviceRow, own_slots, tensor_addresses
 from engine.offload.slot_layers import LayerSlots
-from engine.placement.device_plan import DeviceClassPlan, DevicePlan, DeviceRequest, DeviceRoom, plan_devices
+from engine.placement.device_plan import (
+    HEADROOM_BYTES,
+    DeviceClassPlan,
+    DevicePlan,
+    DeviceRequest,
+    DeviceRoom,
+    plan_devices,
+)
 from engine.placement.placement_plan import SlotClassSpec
 from engine.placement.slot_table import SlotTable
+from engine.placement.vram_spill import VramFigures
 
 _LAYER = re.compile(r"blk\.([0-9]+)\..*")
 _INPUT, _OUTPUT = "token_embd.weight", "output.weight"
@@ -48,6 +59,8 @@ class DeviceLoading:
         self._free_bytes: tuple[int, ...] = ()
         self.memory_rate: float | None = None
         self._links: dict[int, DeviceLink] = {}
+        self._arenas: dict[int, list[DeviceArena]] = {}
+        self._compute_bytes = 0  # an estimate
 
     def make_plan(self, budget: LoadBudget, classes: list[list[LayerExperts]]) -> LoadBudget:
         """Decide what goes to the devices; returns the budget of what stays."""
@@ -58,10 +71,12 @@ class DeviceLoading:
         kv_layer_bytes = kv_bytes // max(1, self._facts.n_layer)
         self.link_rates = tuple(measure_link_rate(device) for device in self.devices.devices)
         self._free_bytes = tuple(device.memory().free_bytes for device in self.devices.devices)
+        unit_tokens = self._settings.unit_tokens or budget.largest_unit_tokens
+        self._compute_bytes = budget.context.compute_bytes(unit_tokens)
         request = DeviceRequest(
             tuple(map(_room, self.devices.devices, self._free_bytes, self.link_rates)),
             (*(size + kv_layer_bytes for size in dense[:-1]), dense[-1]),
-            budget.context.compute_bytes(self._settings.unit_tokens or budget.largest_unit_tokens),
+            self._compute_bytes,
             device_specs(classes),
             self._layout.top_k,
             self._settings.vram_budget_bytes,
@@ -125,6 +140,7 @@ class DeviceLoading:
         samples = tensor_addresses(layers[0], model.experts.tensors)
         arena = DeviceArena(self.devices.devices[plan.device], layers[0], samples, plan.slots)
         self._memory.callback(arena.close)
+        self._arenas.setdefault(plan.device, []).append(arena)
         known = heat.known(layers)
         table = SlotTable(len(layers), plan.spec.n_expert, plan.slots, self._layout.top_k, known)
         is_ahead = self._settings.is_prefetch_on and self.devices.devices[plan.device].copies_while_computing
@@ -140,19 +156,29 @@ class DeviceLoading:
     def describe(self, info: ModelInfo, layers: Iterable[LayerSlots]) -> ModelInfo:
         """What a load with these devices tells the user; bytes are planned sizes."""
         classes = tuple(self._describe_class(each) for each in info.slot_classes)
-        notes = info.notes + self.notes() + _unpinned(layers) + self._overdrafts()
+        memory_notes = [self._memory_notes(index) for index in range(len(self.devices.devices))]
+        notes = info.notes + self.notes() + _unpinned(layers) + tuple(chain(*memory_notes))
         return replace(info, slot_classes=classes, devices=self.infos(), notes=notes)
 
-    def _overdrafts(self) -> tuple[str, ...]:
-        """After a load: who took more than its budget, by what the devices themselves say."""
-        places = zip(self.devices.devices, self._free_bytes, self.plan.budget_bytes, strict=True)
-        taken = [(device, free - device.memory().free_bytes, budget) for device, free, budget in places]
-        return tuple(
-            f"The device “{device.name}” lost {format_size(size)} of memory, more than {format_size(budget)} "
-            "as planned: choose a smaller --vram if something else runs short."
-            for device, size, budget in taken
-            if size > budget
+    def _memory_notes(self, index: int) -> tuple[str, ...]:
+        """After a load: whether the device has what was put there, by what it and its driver say."""
+        device, memory = self.devices.devices[index], self.devices.devices[index].memory()
+        if not self.plan.used_bytes[index]:
+            return ()
+        arenas = [] if device.is_remote else self._arenas.get(index, [])
+        fills = [rate for rate in (arena.measure_fill() for arena in arenas) if rate is not None]
+        figures = VramFigures(
+            memory.total_bytes,
+            self._free_bytes[index],
+            memory.free_bytes,
+            self.plan.used_bytes[index] - self._compute_bytes,
+            self.plan.budget_bytes[index],
+            HEADROOM_BYTES,
+            None if device.is_remote else card_used_bytes(device.description),
+            min(fills, default=None),
+            self.link_rates[index],
         )
+        return vram_notes(device.name, figures)
 
     def infos(self) -> tuple[DeviceInfo, ...]:
         """What is planned for each device."""

@@ -49,6 +49,11 @@ class Device:
         return int(ggml_base().ggml_backend_dev_host_buffer_type(self.address) or 0)
 
     @property
+    def is_remote(self) -> bool:
+        """Whether it is another program's, through RPC."""
+        return self._relay is not None
+
+    @property
     def copies_while_computing(self) -> bool:
         """Whether copies over a link of our own go on while a graph computes.
 
@@ -56,7 +61,7 @@ class Device:
         """
         properties = DeviceProperties()
         ggml_base().ggml_backend_dev_get_props(self.address, c.byref(properties))
-        return bool(properties.is_asynchronous) and self._relay is None
+        return bool(properties.is_asynchronous) and not self.is_remote
 
     @property
     def fault(self) -> DeviceLostError | None:
@@ -105,11 +110,16 @@ class DeviceBuffer:
 
     def __init__(self, handle: int) -> None:
         self.handle = handle
+        self.size_bytes = int(ggml_base().ggml_backend_buffer_get_size(handle))
         base = ggml_base()
         base.ggml_backend_buffer_set_usage(handle, _USAGE_WEIGHTS)
         # kernels read past the end of a row; what was never written must not look like a NaN
-        base.ggml_backend_buffer_clear(handle, 0)
+        self.clear()
         self.address = int(base.ggml_backend_buffer_get_base(handle))
+
+    def clear(self) -> None:
+        """Make it all zero. A device here has done so when this returns."""
+        ggml_base().ggml_backend_buffer_clear(self.handle, 0)
 
     def close(self) -> None:
         """Free it; idempotent. No tensor may point there any more."""

@@ -5,6 +5,7 @@ The host can't address it: slots are filled by copies over a `DeviceLink`, from 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from contextlib import ExitStack
 
@@ -13,6 +14,7 @@ from engine.native import tensor
 from engine.native.devices import Device, DeviceBuffer, DeviceLink
 from engine.native.tensor import SlotView, TensorCopy
 
+_LEAST_MEASURED_BYTES = 64 << 20
 _WEIGHT_DIMENSION, _BIAS_DIMENSION = 2, 1
 
 
@@ -67,6 +69,18 @@ class DeviceArena:
             size = projection.stride_bytes
             link.send(projection.whole.address, slot * size, address, size)
         return self.slot_bytes
+
+    def measure_fill(self) -> float | None:
+        """Bytes per second at which an arena that holds nothing yet is cleared; None if too small to tell.
+
+        Only for a device here: nobody waits for another machine to have cleared its memory.
+        """
+        largest = max((each.buffer for each in self._projections), key=lambda buffer: buffer.size_bytes)
+        if largest.size_bytes < _LEAST_MEASURED_BYTES:
+            return None
+        started_ns = time.perf_counter_ns()
+        largest.clear()
+        return largest.size_bytes * 1e9 / max(time.perf_counter_ns() - started_ns, 1)
 
     def close(self) -> None:
         """Free all buffers; only when the model is gone. Idempotent."""

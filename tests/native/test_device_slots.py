@@ -6,16 +6,20 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from engine.backends import device_loading
 from engine.backends.base import CancelToken
 from engine.config import LoadSettings, Routing
 from engine.errors import BudgetError, Cancelled, DeviceError, UsageError
 from engine.native.device_share import DeviceShare
-from engine.native.devices import DeviceSet
+from engine.native.devices import Device, DeviceMemory, DeviceSet
 from engine.native.model import NativeModel
+from engine.offload import device_arena
+from engine.offload.device_arena import DeviceArena
 from engine.placement.tier import Tier
 from tests.native.conftest import TinyModels
 from tests.support.device_runs import run_stock_on_device
@@ -309,3 +313,26 @@ def test_a_host_budget_too_small_names_the_need(tiny_models: TinyModels, server:
     settings = replace(on_device(tiny_models("qwen3moe"), server.name, 16), ram_budget_bytes=1 << 20)
     with pytest.raises(BudgetError, match="it needs at least"), loaded(settings):
         pass
+
+
+def test_spilled_memory_is_said_after_the_load(
+    tiny_models: TinyModels, server: DeviceServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tiny_models("qwen3moe")
+    expected = stock(path, server.name, 16)
+    free = [1 << 30]
+
+    class FillingArena(DeviceArena):
+        def __init__(self, *values: Any) -> None:  # noqa: ANN401 - whatever the arena takes
+            super().__init__(*values)
+            free[0] = 10 << 20
+
+    monkeypatch.setattr(Device, "memory", lambda _: DeviceMemory(free[0], 1 << 30))
+    monkeypatch.setattr(Device, "is_remote", property(lambda _: False))
+    monkeypatch.setattr(device_loading, "DeviceArena", FillingArena)
+    monkeypatch.setattr(device_loading, "measure_link_rate", lambda _: 1e18)  # no memory is quicker
+    monkeypatch.setattr(device_arena, "_LEAST_MEASURED_BYTES", 0)
+    with loaded(on_device(path, server.name, 16, 1, 1)) as (backend, info):
+        ours = run_ours(backend, prompt_tokens(N_PROMPT), N_DECODE)
+    assert any("shared GPU memory" in note and server.name in note for note in info.notes)
+    assert_identical(ours, expected)  # measuring has cleared nothing that is in use
