@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from engine.placement.promotion import DECAY_PER_TOKEN
 from engine.placement.routing_policy import Ids
 
+_HYSTERESIS = 1.25  # who isn't a member must be wanted so many times more often than the member it replaces
+
 
 @dataclass(frozen=True, slots=True)
 class PoolShape:
@@ -71,8 +73,11 @@ class ResidentPools:
         for layer, shape in enumerate(self._shapes):
             may_join = before[layer] | self._was_first[layer] | from_all
             candidates = np.flatnonzero(may_join[: shape.n_expert])
+            elected = self._best(
+                layer, candidates
+            )  # members are preferred, so who they are must still be known
             self.members[layer] = False
-            self.members[layer, self._best(layer, candidates)] = True
+            self.members[layer, elected] = True
         self._was_first[:] = False
         return not np.array_equal(before, self.members)
 
@@ -86,6 +91,8 @@ class ResidentPools:
         self._tokens = 0
 
     def _best(self, layer: int, candidates: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The hottest; among equals those who are members, then the lower numbers."""
-        order = np.lexsort((candidates, ~self.members[layer, candidates], -self.heat[layer, candidates]))
+        """The hottest, members first unless a newcomer is clearly hotter; then the lower numbers."""
+        is_member = self.members[layer, candidates]
+        heat = self.heat[layer, candidates] * np.where(is_member, _HYSTERESIS, 1)
+        order = np.lexsort((candidates, ~is_member, -heat))
         return candidates[order[: self._shapes[layer].members]]

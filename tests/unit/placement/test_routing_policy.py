@@ -92,6 +92,14 @@ def test_only_members_and_first_ranks_are_elected() -> None:
     assert members_of(some) == [4, 5]
 
 
+@pytest.mark.parametrize(("wishes", "elected"), [(4, [2, 3]), (5, [2, 3]), (6, [3, 5])])
+def test_a_member_gives_way_only_to_who_is_wanted_clearly_more(wishes: int, elected: list[int]) -> None:
+    some = pools(heat=np.array([[0, 0, 4.0, 9.0, 0, 0]]))
+    some.observe(0, np.array([[5, 0]] * wishes, np.int32))  # 4 is worth 5 of a newcomer's
+    assert some.elect() is (elected != [2, 3])
+    assert members_of(some) == elected
+
+
 def test_a_fixed_pool_learns_only_by_warm_up() -> None:
     some = pools(is_fixed=True)
     some.observe(0, np.array([[4, 5]], np.int32))
