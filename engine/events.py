@@ -396,8 +396,9 @@ class LayersSampled(Event):
     """What each expert layer cost since the load, cumulative; one number per layer of `moe_layers`.
 
     Every pair is (prefill, decode). `disk_wait_ns` and `transfer_wait_ns` as in Counters, `own_ns` our own
-    work between them, `compute_ns` from a layer's routing to the next one's. Sums over the layers are those
-    of Counters: disk waits, transfer waits, `callback_ns`, and for `misses` `expert_misses`.
+    work between them, `compute_ns` from a layer's routing to the next one's. Waits for members of its pool
+    before a pass are a layer's too. Sums over the layers are those of Counters: disk waits (without rows of
+    tables), transfer waits, `callback_ns`, and for `misses` `expert_misses`.
     """
 
     moe_layers: tuple[int, ...]

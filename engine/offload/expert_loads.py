@@ -95,10 +95,10 @@ class ExpertLoads:
         reason: ReadReason,
         check: Callable[[], None],
         on_done: Callable[[int], None],
-    ) -> None:
+    ) -> int:
         """Outside passes: bring these missing experts in; `on_done(experts)` now and then.
 
-        `check` raises to stop; then no read is in flight. Raises DiskReadError.
+        Returns nanoseconds waited. `check` raises to stop; then no read is in flight. Raises DiskReadError.
         """
         slot_class, row = layer.slot_class, layer.row
         moves = slot_class.table.prepare(row, experts, n_tokens=1)
@@ -112,19 +112,30 @@ class ExpertLoads:
             on_done(sum(job.is_done for job in jobs))
 
         try:
-            self._readers.wait(jobs, look)
+            waited_ns = self.wait(jobs, look)
         finally:
             if not all(job.is_done for job in jobs):
                 self._readers.drop_queued()
             self.settle(slot_class, row, keys)
         _raise_first(jobs)
         on_done(len(jobs))
+        return waited_ns
 
     def wait(self, jobs: Sequence[ReadJob], check: Callable[[], None]) -> int:
         """Until these are done, well or badly; returns nanoseconds waited."""
         started_ns = time.perf_counter_ns()
         self._readers.wait(jobs, check)
         return time.perf_counter_ns() - started_ns
+
+    def wait_layer(self, layer: LayerSlots, check: Callable[[], None]) -> int:
+        """Until no load of the layer is unsettled; returns nanoseconds waited."""
+        slot_class, row = layer.slot_class, layer.row
+        keys = [key for key in slot_class.jobs if key[0] == row]
+        if not keys:
+            return 0
+        waited_ns = self.wait([slot_class.jobs[key] for key in keys], check)
+        self.settle(slot_class, row, keys)
+        return waited_ns
 
     def wait_all(self, slot_class: SlotClass, check: Callable[[], None]) -> int:
         """Until no load of the class is unsettled; returns nanoseconds waited."""

@@ -65,7 +65,7 @@ class ExpertPipeline:
         self._is_prefill = self._is_watching = False
         self._n_tokens = 0
         self._next_layer = self._stream_with({}, 1)
-        self.filling = PoolFilling([], self._loads, None)
+        self.filling = PoolFilling([], self._loads, self._statistics, None)
         self.promotion = HotPromotion([], self._statistics, None)
         self.device_promotion = DevicePromotion([], self._loads, self._statistics, None)
         self._rows: RowTables | None = None
@@ -94,7 +94,8 @@ class ExpertPipeline:
         if resident is not None:
             resident.operation = self._ranking_operation
         layers, statistics = self._layers, self._statistics
-        self.resident, self.filling = resident, PoolFilling(layers, self._loads, resident)
+        self.resident = resident
+        self.filling = PoolFilling(layers, self._loads, statistics, resident)
         self.promotion = HotPromotion(layers, statistics, resident)
         self.device_promotion = DevicePromotion(layers, self._loads, statistics, resident)
 

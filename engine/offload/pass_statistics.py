@@ -102,6 +102,10 @@ class PassStatistics:
         if last != PASS_END:
             self.times.compute_ns[self._phase, max(last, _uncounted(last))] -= wait_ns
 
+    def waited_for_members(self, layer_index: int, wait_ns: int) -> None:
+        """Before its first layer the pass stood still for experts of this one, which must be there."""
+        self.times.disk_wait_ns[self._phase, layer_index] += wait_ns
+
     def routing_changed(self, cost: RoutingCost) -> None:
         """A policy made tokens of this pass use other experts than their router wanted."""
         self.routing_cost += cost

@@ -62,7 +62,8 @@ class ResidentPools:
     def elect(self, from_all: bool = False) -> bool:
         """Between passes: members are the most wanted of those who were members or rank 0 meanwhile.
 
-        Others would have to be read though nobody used them; `from_all` (warm-up) lets them in too.
+        Others would have to be read though nobody used them; `from_all` (warm-up) lets them in too, and
+        without their being clearly hotter than those whom they replace.
         Returns whether any pool changed.
         """
         self._fold()
@@ -73,9 +74,7 @@ class ResidentPools:
         for layer, shape in enumerate(self._shapes):
             may_join = before[layer] | self._was_first[layer] | from_all
             candidates = np.flatnonzero(may_join[: shape.n_expert])
-            elected = self._best(
-                layer, candidates
-            )  # members are preferred, so who they are must still be known
+            elected = self._best(layer, candidates, 1 if from_all else _HYSTERESIS)
             self.members[layer] = False
             self.members[layer, elected] = True
         self._was_first[:] = False
@@ -90,9 +89,9 @@ class ResidentPools:
         self._wanted[:] = 0
         self._tokens = 0
 
-    def _best(self, layer: int, candidates: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The hottest, members first unless a newcomer is clearly hotter; then the lower numbers."""
+    def _best(self, layer: int, candidates: NDArray[np.int64], head_start: float = 1) -> NDArray[np.int64]:
+        """The hottest, if members' heat counts `head_start` times; then members, then the lower numbers."""
         is_member = self.members[layer, candidates]
-        heat = self.heat[layer, candidates] * np.where(is_member, _HYSTERESIS, 1)
+        heat = self.heat[layer, candidates] * np.where(is_member, head_start, 1)
         order = np.lexsort((candidates, ~is_member, -heat))
         return candidates[order[: self._shapes[layer].members]]

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from time import perf_counter_ns
 
 import pytest
 
+from engine.backends.base import CancelToken
 from engine.backends.llama_cpp import LlamaCppBackend
 from engine.config import Routing
 from engine.events import Counters, LayersSampled
+from engine.offload.read_job import ReadJob
+from engine.offload.reader_pool import ReaderPool
 from tests.native.conftest import TinyModels
 from tests.support.exact_runs import loaded, prompt_tokens, run_ours, settings_for
 
@@ -43,8 +48,48 @@ def test_layers_add_up_to_the_counters(
         assert sum(sum(part[phase]) for part in parts) < pass_ns  # some comes before the first routing
 
 
+@pytest.mark.parametrize("routing", Routing)
+@pytest.mark.parametrize("variant", ["qwen3moe", "mixed", "gemma4"])
+def test_all_a_pass_waits_for_the_drive_is_some_layers_wait(
+    tiny_models: TinyModels, monkeypatch: pytest.MonkeyPatch, variant: str, routing: Routing
+) -> None:
+    """Also what a pass with resident routing waits for its pools' members before it begins."""
+    waits_ns: list[int] = []
+    wait = ReaderPool.wait
+
+    def timed(readers: ReaderPool, jobs: Sequence[ReadJob], check: Callable[[], None]) -> None:
+        started_ns = perf_counter_ns()
+        wait(readers, jobs, check)
+        waits_ns.append(perf_counter_ns() - started_ns)
+
+    path = tiny_models(variant, **({"n_vocab": 20_000} if variant == "gemma4" else {}))
+    settings = replace(
+        settings_for(path, 35, 16, threads=1), routing=routing, pool_per_layer=6, hot_per_layer=0
+    )
+    with loaded(settings) as (backend, _):
+        monkeypatch.setattr(ReaderPool, "wait", timed)
+        token, prompt, parts = CancelToken(), prompt_tokens(40), []
+        backend.evaluate(prompt, 0, True, token)
+        parts.append(sum(waits_ns))
+        for index in range(10):  # pools are elected before the first and the ninth, and read
+            backend.evaluate([int(backend.logits().argmax())], 40 + index, False, token)
+        parts.append(sum(waits_ns) - parts[0])
+        counters, layers = figures(backend)
+        row_wait_ns = [counters.disk_wait_prefill_ns, counters.disk_wait_decode_ns]
+    for phase, waited_ns in enumerate(parts):
+        layers_ns = sum(layers.disk_wait_ns[phase])
+        row_wait_ns[phase] -= layers_ns
+        assert (row_wait_ns[phase] > 0) is (variant == "gemma4")
+        assert waited_ns > 0
+        # each wait is measured around the readers' own, by some microseconds
+        assert waited_ns <= layers_ns + row_wait_ns[phase] <= 1.05 * waited_ns + 1e5 * len(waits_ns)
+    promoted = counters.bytes_by_reason.get("promote", 0)
+    assert (promoted > 0) is (routing is Routing.RESIDENT)
+
+
 def test_cold_experts_come_from_the_drive_and_kept_ones_from_their_pool(tiny_models: TinyModels) -> None:
-    settings = replace(settings_for(tiny_models("qwen3moe"), None, 1, threads=1), hot_per_layer=0)
+    plain = settings_for(tiny_models("qwen3moe"), None, 1, threads=1, is_prefetch_on=False)
+    settings = replace(plain, hot_per_layer=0)
     with loaded(settings) as (backend, info):
         run_ours(backend, prompt_tokens(1), 0)
         cold, layers = figures(backend)
