@@ -34,6 +34,7 @@ from engine.config import LoadSettings, SamplingSettings
 from engine.demo_model import DEMO_PATH, demo_settings
 from engine.errors import ErrorInfo
 from engine.service import Engine
+from engine.telemetry.last_words import explain, take_last_words
 
 _ENGINE_PATIENCE_SECONDS = 1.5
 
@@ -92,10 +93,14 @@ def _run_with_store(
         arguments.is_simulated,
     )
     first = FirstStart(data_dir)
-    bridge = EngineBridge(Engine(backend_factory(arguments.is_simulated)))
+    last_words = data_dir / "logs" / "last_words.json"
+    end = take_last_words(last_words)
+    bridge = EngineBridge(Engine(backend_factory(arguments.is_simulated, last_words)))
     try:
         window = MainWindow(bridge, store, theme, surroundings)
         windows.append(window)
+        if end is not None:
+            _tell_end(window, explain(end), store.opening_note)
         first.started_again.connect(window.come_forward)
         return _show(application, window, arguments)
     finally:
@@ -117,15 +122,23 @@ def _refuse(error: HistoryError) -> int:
     return 1
 
 
-def backend_factory(is_simulated: bool) -> Callable[[], InferenceBackend]:
-    """What the engine thread calls at the first load."""
-    return FakeBackend if is_simulated else lambda: ChosenBackend(_real_backend, FakeBackend)
+def _tell_end(window: MainWindow, end: ErrorInfo, opening_note: str) -> None:
+    """The last run didn't end as it should: say why, beside what that did to the conversations."""
+    log.error("llama.cpp ended the last run: %s", end.detail)
+    window.notice.show_notice(f"{end} {opening_note}".strip())
 
 
-def _real_backend() -> InferenceBackend:
+def backend_factory(is_simulated: bool, last_words: Path | None = None) -> Callable[[], InferenceBackend]:
+    """What the engine thread calls at the first load; `last_words`: see telemetry.last_words."""
+    return (
+        FakeBackend if is_simulated else lambda: ChosenBackend(lambda: _real_backend(last_words), FakeBackend)
+    )
+
+
+def _real_backend(last_words: Path | None) -> InferenceBackend:
     from engine.backends.llama_cpp import LlamaCppBackend  # noqa: PLC0415 - loads native code, takes a second
 
-    return LlamaCppBackend()
+    return LlamaCppBackend(last_words)
 
 
 def _show(application: QApplication, window: MainWindow, arguments: Arguments) -> int:

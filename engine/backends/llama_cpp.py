@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,14 +26,18 @@ from engine.backends.slot_loading import load_model
 from engine.config import LoadSettings, SamplingSettings
 from engine.errors import DeviceLostError, StateError
 from engine.events import Counters, ExpertsSampled, LayersSampled, ModelInfo
+from engine.native.last_breath import on_abort
 from engine.native.sampler import NativeSampler
 from engine.native.vocabulary import Vocabulary
+from engine.telemetry.last_words import LastWords
 
 
 class LlamaCppBackend:
     """InferenceBackend over llama.cpp; one model at a time."""
 
-    def __init__(self) -> None:
+    def __init__(self, last_words_path: Path | None = None) -> None:
+        """`last_words_path`: where to leave word if llama.cpp ends the process, see telemetry.last_words."""
+        self._last_words_path = last_words_path
         self._loaded: Loaded | None = None
         self._vocabulary: Vocabulary | None = None
         self._cached_tokens = 0
@@ -43,6 +48,7 @@ class LlamaCppBackend:
     ) -> LoadResult:
         """Load a model; see the protocol."""
         self.unload()
+        self._leave_word(settings)
         self._loaded = load_model(settings, report, cancel, self._cancel)
         self._vocabulary = Vocabulary(self._loaded.model.vocabulary)
         self._cached_tokens = 0
@@ -51,6 +57,11 @@ class LlamaCppBackend:
     def adjust(self, wanted: LoadSettings, cancel: CancelToken) -> ModelInfo:
         """Go on with other settings; see the protocol."""
         return adjust(self._model, wanted, cancel)
+
+    def _leave_word(self, settings: LoadSettings) -> None:
+        path, name = self._last_words_path, settings.path.name
+        if path is not None:
+            on_abort(lambda words, log: LastWords(words, log, settings.devices, name).write(path))
 
     def unload(self) -> None:
         """Free everything; idempotent."""

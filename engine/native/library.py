@@ -19,6 +19,7 @@ LOG_CALLBACK = c.CFUNCTYPE(None, c.c_int, c.c_char_p, c.c_void_p)
 _BASE = {
     "ggml_version": (c.c_char_p, []),
     "ggml_tensor_overhead": (c.c_size_t, []),
+    "ggml_set_abort_callback": (c.c_void_p, [c.c_void_p]),
     "ggml_op_desc": (c.c_char_p, [c.c_void_p]),
     "ggml_backend_cpu_buffer_type": (c.c_void_p, []),
     "ggml_backend_cpu_buffer_from_ptr": (c.c_void_p, [c.c_void_p, c.c_size_t]),

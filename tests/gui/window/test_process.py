@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from app.history.store import HistoryStore
+from engine.telemetry.last_words import LastWords
 from tests.support.running_window import PATIENCE_MS
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -33,9 +34,9 @@ sys.exit(main(sys.argv[1:]))
 
 
 @contextmanager
-def program(data_dir: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+def program(data_dir: Path, *arguments: str, start: str = _START) -> Iterator[subprocess.Popen[str]]:
     process = subprocess.Popen(
-        [sys.executable, "-c", _START, "--data-dir", str(data_dir), *arguments],
+        [sys.executable, "-c", start, "--data-dir", str(data_dir), *arguments],
         cwd=ROOT, env={**os.environ, "QT_QPA_PLATFORM": "offscreen"}, text=True,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
@@ -56,6 +57,21 @@ def test_signals_end_it_cleanly(tmp_path: Path, number: int, code: int) -> None:
     assert (process.returncode, errors) == (code, "")
     assert "closed in" in (tmp_path / "logs" / "emberglass.log").read_text(encoding="utf-8")
     HistoryStore(tmp_path / "conversations.sqlite3").close()
+
+
+def test_after_an_abort_the_next_start_says_why(tmp_path: Path) -> None:
+    (tmp_path / "logs").mkdir()
+    message = "/src/ggml-cuda/ggml-cuda.cu:98: CUDA error"
+    LastWords(message, "", ("CUDA0",), "big.gguf").write(tmp_path / "logs" / "last_words.json")
+    start = _START.replace('print("up", flush=True)', "print(window.notice.text, flush=True)")
+    for is_first in (True, False):
+        with program(tmp_path, "--simulate", start=start) as process:
+            assert process.stdout is not None
+            said = process.stdout.readline()
+            process.send_signal(signal.SIGTERM)
+            process.communicate(timeout=PATIENCE_MS / 1000)
+        assert ("the device “CUDA0” failed: CUDA error" in said) is is_first  # said once
+    assert message in (tmp_path / "logs" / "emberglass.log").read_text(encoding="utf-8")
 
 
 def test_a_second_start_hands_its_file_to_the_first_and_ends(tmp_path: Path) -> None:
