@@ -144,9 +144,9 @@ class ModelInfo:
     beside the planned sizes; None if nobody measured it. `locked_bytes`: of the hot zone, what the system
     promised to keep in RAM. `program_bytes`: memory of the process before the load, a part of the budget.
     `is_repacked`: weights are rewritten for the processor's fastest kernels wherever it has some, so the sums
-    are those of llama.cpp with its repacking; else those without. `routing` None: not told (recordings of
-    earlier versions). `largest_unit_tokens`: what the context takes at once, so the largest unit without
-    another load (0: not told); `is_unit_open`: it was chosen for an automatic unit.
+    are those of llama.cpp with its repacking; else those without; `repack_reason` says why. `routing` None:
+    not told (recordings of earlier versions). `largest_unit_tokens`: what the context takes at once, so the
+    largest unit without another load (0: not told); `is_unit_open`: it was chosen for an automatic unit.
     """
 
     path: str
@@ -179,6 +179,7 @@ class ModelInfo:
     devices: tuple[DeviceInfo, ...] = ()
     program_bytes: int | None = None
     is_repacked: bool = False
+    repack_reason: str = ""
     routing: Routing | None = None
     is_pool_fixed: bool = False
     largest_unit_tokens: int = 0

@@ -45,7 +45,13 @@ class Repacking:
             for each, is_repacked in zip(info.slot_classes, self.are_repacked(classes), strict=True)
         )
         notes = info.notes + self.notes
-        return replace(info, slot_classes=slot_classes, is_repacked=self.choice.is_repacked, notes=notes)
+        return replace(
+            info,
+            slot_classes=slot_classes,
+            is_repacked=self.choice.is_repacked,
+            repack_reason=self.choice.reason,
+            notes=notes,
+        )
 
 
 def decide_for_load(

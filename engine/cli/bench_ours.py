@@ -52,6 +52,7 @@ class BenchSide:
             "slot_classes": [asdict(each) for each in info.slot_classes],
             "locked_bytes": info.locked_bytes,
             "devices": [asdict(each) for each in info.devices],
+            "repack_reason": info.repack_reason,
         }
 
     def evaluate(self, tokens: list[int], position: int, is_prefill: bool) -> NDArray[np.float32]:

@@ -114,7 +114,8 @@ class StatePass:
 class ChildReport:
     """What one child measured; `group_peak_bytes` is added by the parent.
 
-    `placement`: slots, locked bytes and devices of our side as JSON values, named as in events.ModelInfo.
+    `placement`: slots, locked bytes, devices and why weights are repacked or not, of our side, as JSON values
+    named as in events.ModelInfo.
     """
 
     side: str

@@ -40,6 +40,7 @@ def _row(reports: Sequence[ChildReport], state: str, case: BenchCase, drive: flo
         "requested_unit": case.unit_words,
         "repack": case.repack if reports[0].side == "ours" else None,
         "is_repacked": reports[0].is_repacked,
+        "repack_reason": reports[0].placement.get("repack_reason") or None,
         "runs": len(reports),
         "load_seconds": median(r.load_ns for r in reports) / 1e9 if is_cold else None,
         "prefill_tokens_per_second": middle(lambda p: p.prefill_tokens_per_second),

@@ -54,6 +54,11 @@ def unit_words(row: Row) -> str:
     return f"auto: {row['unit']}" if row["requested_unit"] == "auto" else str(row["unit"])
 
 
+def repack_words(row: Row) -> str:
+    """ "auto: off" or "on"."""
+    return f"auto: {'on' if row['is_repacked'] else 'off'}" if row["repack"] == "auto" else str(row["repack"])
+
+
 def _sections(document: Document) -> list[tuple[str, str]]:
     sections = [("ours", _table(document["rows"], _row_columns(document["rows"], is_ours=True)))]
     if document["stock"]:
@@ -116,7 +121,7 @@ def _case_columns(rows: Sequence[Row]) -> list[Column]:
         columns.append(("prompt", lambda row: str(row["prompt_tokens"])))
     columns.append(("unit", unit_words))
     if _varies(rows, "repack"):
-        columns.append(("repack", lambda row: row["repack"]))
+        columns.append(("repack", repack_words))
     return columns
 
 
@@ -167,7 +172,9 @@ def conditions(document: Document) -> list[str]:
         )
         same = {True: "bit-identical to stock", False: "DIFFERENT from stock", None: "not compared"}
         lines.append(f"logits: {same[document['identical_logits']]}")
-    return [*lines, *document["notes"]]
+    reasons = {row["repack_reason"] for row in document["rows"] if row["repack"] == "auto"} - {None}
+    lines += [f"repack auto: {reason}" for reason in sorted(reasons)]
+    return [*lines, *(note for note in document["notes"] if note not in reasons)]
 
 
 def _cap_words(document: Document) -> str:

@@ -50,7 +50,9 @@ class FakeChildren:
         self.tasks.append(task)
         self.caps.append(cap_bytes)
         is_repacked = task.repack == "on" or (self.is_repacking and task.repack == "auto")
-        return report(task.side, is_repacked=is_repacked), self.refusal
+        measured = report(task.side, is_repacked=is_repacked)
+        reason = "Few experts must be rewritten." if task.repack == "auto" else ""
+        return replace(measured, placement={"repack_reason": reason}), self.refusal
 
     def drop(self, paths: list[Path]) -> str:
         self.dropped.append(paths)
@@ -176,6 +178,10 @@ def test_both_layouts_share_the_runs_of_stock(children: FakeChildren, model: Pat
     assert children.caps == [GIB, GIB, None, GIB]
     assert [task.repack for task in children.resident_tasks] == ["on", "off"], "as ours was laid out"
     assert [row["repack"] for row in document["rows"]] == ["auto"] * 3 + ["off"] * 3
+    assert [row["is_repacked"] for row in document["rows"]] == [True] * 3 + [False] * 3
+    assert [row["repack_reason"] for row in document["rows"]] == ["Few experts must be rewritten."] * 3 + [
+        None
+    ] * 3
     assert len(document["stock"]) == 3
     assert [run["repack"] for run in document["ratios_by_run"]] == ["auto", "off"]
     assert document["identical_logits"] is True
@@ -215,6 +221,8 @@ def test_markdown_is_one_document_that_renders_as_tables(children: FakeChildren,
     ]
     assert rows == [2 * 2 * 2 * 3, 2 * 2 * 3, 2 * 2 * 2, 2 * 2 * 2 * 2]
     assert "<li>logits: bit-identical to stock</li>" in html
+    assert "<li>repack auto: Few experts must be rewritten.</li>" in html
+    assert html.count(">auto: off</td>") == 2 * 2 * 3
     assert run_engine("bench", str(model), "--markdown", "--json").code == 2
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from engine.config import MIB, Repack
 from engine.placement.repack_policy import DecodeBytes, RepackRates, choose_repacking
@@ -95,3 +97,25 @@ def test_default_rates_decide_as_was_measured(
 ) -> None:
     use = DecodeBytes(computed * 1e6, {kind: missed * 1e6})
     assert choose_repacking(Repack.AUTO, use, False, 2, RepackRates()).is_repacked is is_repacked
+
+
+@given(
+    computed=st.floats(1, 1e10),
+    missed=st.dictionaries(st.sampled_from(["Q4_0", "MXFP4", "Q4_K", "Q6_K"]), st.floats(0, 1e10)),
+    threads=st.integers(1, 64),
+    is_fully_resident=st.booleans(),
+)
+def test_automatic_is_never_predicted_slower_than_either(
+    computed: float, missed: dict[str, float], threads: int, is_fully_resident: bool
+) -> None:
+    """Seconds per token by the rates themselves; what must be read takes as long in both layouts."""
+    rates = RepackRates()
+    missed = {} if is_fully_resident else missed
+    plain = computed * max(rates.plain / threads, rates.memory)
+    rewriting = sum(n * (0.6e-9 if kind.endswith("_K") else 0.2e-9) for kind, n in missed.items())
+    repacked = computed * max(rates.repacked / threads, rates.memory) + rewriting / min(threads, 1.5)
+    use = DecodeBytes(computed, missed)
+    found = choose_repacking(Repack.AUTO, use, is_fully_resident, threads, rates)
+    predicted = repacked if found.is_repacked else plain
+    assert predicted <= min(plain, repacked) * (1 + 1e-9)
+    assert found.reason
