@@ -101,13 +101,13 @@ class WindowDialogs(QObject):
         self, theme: Theme, keep_look: Callable[[], None], files: HistoryFiles, data_dir: Path
     ) -> None:
         """The settings of the program."""
-        data = DataPage((("Conversations and settings", data_dir), ("Logs", data_dir / "logs")))
-        data.back_up_wanted.connect(files.ask_back_up)
-        data.export_wanted.connect(files.ask_export_all)
-        data.import_wanted.connect(files.ask_import)
-        chat = ChatPage(self._store, self._choices, self._lowest())
-        pages = chat, AppearancePage(theme, keep_look), DevicesPage(self._devices), data
-        dialog = SettingsDialog(*pages, self._window)
+        dialog = SettingsDialog(
+            ChatPage(self._store, self._choices, self._lowest()),
+            lambda: AppearancePage(theme, keep_look),
+            lambda: DevicesPage(self._devices),
+            lambda: _data_page(files, data_dir),
+            self._window,
+        )
         dialog.fault.connect(self.fault)
         dialog.finished.connect(lambda _code: self.settings_changed.emit())
         self._open(dialog)
@@ -169,6 +169,14 @@ class WindowDialogs(QObject):
     def _open(dialog: QDialog) -> None:
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.open()
+
+
+def _data_page(files: HistoryFiles, data_dir: Path) -> DataPage:
+    page = DataPage((("Conversations and settings", data_dir), ("Logs", data_dir / "logs")))
+    page.back_up_wanted.connect(files.ask_back_up)
+    page.export_wanted.connect(files.ask_export_all)
+    page.import_wanted.connect(files.ask_import)
+    return page
 
 
 def _entry_command(entry: MenuEntry) -> Command:

@@ -19,6 +19,7 @@ import numpy as np
 from PySide6.QtCore import QSettings, QTimer
 
 from app.engine_bridge import EngineBridge
+from app.gui_collector import GuiCollector
 from app.history.store import HistoryStore
 from app.main_window import MainWindow, Surroundings
 from app.program import backend_factory, new_application
@@ -93,7 +94,9 @@ def main() -> None:
         measurement = Measurement(window, bridge, prompt, options.closed)
         window.show()
         window.models.load(load)
+        collector = GuiCollector(lambda: window.chat.answering.is_busy)  # as the program does
         application.exec()
+        collector.close()
         bridge.close()
         store.close()
     gaps = np.array(measurement.gaps_ms)

@@ -14,6 +14,7 @@ from pathlib import Path
 from PySide6.QtCore import QSettings, QTimer
 
 from app.engine_bridge import EngineBridge
+from app.gui_collector import GuiCollector
 from app.history.store import HistoryStore
 from app.main_window import MainWindow, Surroundings
 from app.program import backend_factory, new_application
@@ -59,7 +60,9 @@ def main() -> None:
 
         bridge.events_ready.connect(take)
         QTimer.singleShot(0, ask)
+        collector = GuiCollector(lambda: window.chat.answering.is_busy)  # as the program does
         application.exec()
+        collector.close()
         bridge.close()
         store.close()
 

@@ -14,7 +14,10 @@ from app.command_palette import CommandPalette
 from app.history.records import ChatSettings
 from app.history_files import EXPORT_KINDS, file_name
 from app.menu_entries import menu_entries
+from app.settings.appearance_page import AppearancePage
 from app.settings.conversation_settings import ConversationSettings
+from app.settings.data_page import DataPage
+from app.settings.devices_page import DevicesPage
 from app.settings.settings_dialog import SettingsDialog
 from app.shortcut_sheet import ShortcutSheet
 from app.theme import Scheme
@@ -48,6 +51,18 @@ def begin(scene: RunningWindow, text: str) -> int:
     scene.window.chat.begin_new()
     scene.say(text)
     return next(each.id for each in scene.store.conversations() if each.title == text)
+
+
+def test_pages_are_made_when_they_are_looked_at(scene: RunningWindow) -> None:
+    dialog = settings(scene)
+    assert dialog.findChildren(AppearancePage) == []
+    for number, kind in enumerate((AppearancePage, DevicesPage, DataPage), start=1):
+        dialog.pages.setCurrentIndex(number)
+        (page,) = dialog.findChildren(kind)
+        assert page.isVisible()
+        dialog.pages.setCurrentIndex(0)
+        dialog.pages.setCurrentIndex(number)
+        assert dialog.findChildren(kind) == [page]
 
 
 def test_colours_and_size_change_at_once_and_both_ways(scene: RunningWindow) -> None:
