@@ -90,9 +90,7 @@ class DeviceLoading:
             self.memory_rate = measure_memory_rate(self._settings.threads or usable_cores())
             self.plan = plan_devices(replace(request, memory_bytes_per_second=self.memory_rate))
         moved = range(self.plan.first_layer, self._facts.n_layer)
-        dense_bytes = sum(dense[self.plan.first_layer :])
-        if sum(self.plan.layers):
-            dense_bytes -= _second_embedding_bytes(self._layout)  # is here as well
+        dense_bytes = moved_bytes(self._layout, dense, self.plan)
         return budget.relieved(dense_bytes, kv_layer_bytes * len(moved), self.plan.unit_tokens)
 
     @property
@@ -259,6 +257,12 @@ def _second_embedding_bytes(layout: ExpertLayout) -> int:
     """What the embedding takes among the outputs, if it is one; the processor has it as well."""
     sizes = {tensor.name: tensor.size_bytes for tensor in layout.dense}
     return 0 if _OUTPUT in sizes else sizes.get(_INPUT, 0)
+
+
+def moved_bytes(layout: ExpertLayout, dense: list[int], plan: DevicePlan) -> int:
+    """Dense weights that are not here because they are on devices; `dense` as `dense_layer_bytes` says."""
+    is_second = bool(sum(plan.layers))  # the output goes first
+    return sum(dense[plan.first_layer :]) - is_second * _second_embedding_bytes(layout)
 
 
 def dense_layer_bytes(layout: ExpertLayout, n_layer: int) -> list[int]:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
-from engine.backends.device_loading import DeviceLoading, dense_layer_bytes, device_specs
+from engine.backends.device_loading import DeviceLoading, dense_layer_bytes, device_specs, moved_bytes
 from engine.backends.load_budget import LoadBudget
 from engine.backends.slot_classes import layer_classes
 from engine.config import LoadSettings, Repack, usable_cores
@@ -92,7 +92,8 @@ def _with_held(
         rate = measure_memory_rate(settings.threads or usable_cores())
         plan = plan_devices(replace(request, memory_bytes_per_second=rate))
     moved = range(plan.first_layer, facts.n_layer)
-    left = budget.relieved(sum(dense[plan.first_layer :]), kv_layer_bytes * len(moved), plan.unit_tokens)
+    dense_bytes = moved_bytes(layout, dense, plan)
+    left = budget.relieved(dense_bytes, kv_layer_bytes * len(moved), plan.unit_tokens)
     host = replace(settings, hot_per_layer=0, repack=Repack.OFF) if plan.classes else settings
     return DevicesPreview(left, host, _planned(infos, plan), (_AS_FOUND,))
 

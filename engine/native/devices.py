@@ -21,6 +21,7 @@ from engine.native.rpc_server import rpc_entry
 _CPU, _ACCELERATOR = 0, 3  # kinds of devices that compute in the processor's memory
 _USAGE_WEIGHTS = 1
 _ADD_SERVER = c.CFUNCTYPE(c.c_void_p, c.c_char_p)
+_MOST_PORT = 65535
 _RPC_NAME = re.compile(r"rpc:(?:\[(?P<v6>[^\]]+)\]|(?P<host>[^:\[\]]+)):(?P<port>\d{1,5})")
 
 
@@ -171,7 +172,7 @@ class DeviceSet:
 
     def _open(self, name: str) -> None:
         match = _RPC_NAME.fullmatch(name)
-        if match is None:
+        if match is None or int(match["port"]) > _MOST_PORT:
             self.devices.append(Device(name, _local_device(name)))
             return
         relay = RpcRelay(name, match["v6"] or match["host"], int(match["port"]))
