@@ -108,11 +108,15 @@ class LoadBudget:
         return replace(self, dense_bytes=self.dense_bytes + extra_bytes)
 
     def plan(
-        self, classes: tuple[SlotClassSpec, ...], settings: LoadSettings, current_unit: int | None = None
+        self,
+        classes: tuple[SlotClassSpec, ...],
+        settings: LoadSettings,
+        current_unit: int | None = None,
+        is_settled: bool = False,
     ) -> PlacementPlan:
         """The unit, and slots for what is left beside its context; a BudgetError names the least need.
 
-        `current_unit`: of a context that is there already.
+        `current_unit`: of a context that is there already, which stays where it fits if that `is_settled`.
         """
         largest = min(self.largest_unit_tokens, self.context_tokens)
         request = PlacementRequest(
@@ -130,7 +134,7 @@ class LoadBudget:
         missing = least_bytes(request) - self.left_for_slots_bytes(1)
         if missing > 0 and settings.slots_per_class is None:
             raise self._too_small(request, missing)
-        return plan_placement(request, current_unit)
+        return plan_placement(request, current_unit, is_settled)
 
     def _too_small(self, request: PlacementRequest, missing_bytes: int) -> BudgetError:
         experts = "least pools" if request.is_resident else "experts of one token"

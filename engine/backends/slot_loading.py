@@ -336,20 +336,20 @@ class _Loader:
     ) -> tuple[NativeContext, LoadBudget, PlacementPlan]:
         """A context for the best unit, the budget that knows what it took, and the plan for the rest.
 
-        What a context takes is known only once it is there. Where another unit is better then, it is made
-        again: at most once for a larger one, then for smaller ones only.
+        What a context takes is known only once it is there. Where another unit is clearly better then, it is
+        made again, and after that only for smaller ones, if the experts of this one might not fit.
         """
         self._enter(LoadPhase.CONTEXT)
-        before, budget, unit = private_bytes(), draft.budget, draft.plan.unit_tokens
+        before, budget, unit, is_settled = private_bytes(), draft.budget, draft.plan.unit_tokens, False
         while True:
             context = self._make_context(model, draft.budget.context_tokens, unit, pipeline)
             budget = budget.with_context(unit, private_bytes() - before)
-            plan = budget.plan(specs, draft.devices.host_settings, unit)
+            plan = budget.plan(specs, draft.devices.host_settings, unit, is_settled)
             if plan.unit_tokens == unit:
                 self._stop_when_lost(context)
                 return context, budget, plan
             context.close()
-            unit = plan.unit_tokens
+            unit, is_settled = plan.unit_tokens, True
             budget = budget.up_to(unit)
             self._cancel.check()
 

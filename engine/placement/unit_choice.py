@@ -20,14 +20,16 @@ from engine.placement.placement_plan import (
 # What passing a byte of weights through the processor costs, in bytes read from a drive: two cores pass
 # 13 GB/s (RepackRates), NVMe drives give 2 GB/s
 _PASSING = 0.15
-_WORTH_A_CHANGE = 1.1  # a unit that is in use gives way to one that costs so many times less
+_WORTH_A_CHANGE = 1.25  # a unit that is in use gives way to one that costs so many times less
 
 
-def plan_placement(request: PlacementRequest, current_unit: int | None = None) -> PlacementPlan:
+def plan_placement(
+    request: PlacementRequest, current_unit: int | None = None, is_settled: bool = False
+) -> PlacementPlan:
     """The asked unit, smaller only where it must be, or the one whose plan costs least.
 
-    `current_unit` stays if it fits and none is clearly better. Raises BudgetError if not even one token's
-    experts fit.
+    `current_unit` stays if it fits and none is clearly better, or if `is_settled` wherever it fits. Raises
+    BudgetError if not even one token's experts fit.
     """
     plan = _asked(request, request.unit_tokens) if request.unit_tokens else _cheapest(request)
     if plan is None:
@@ -38,8 +40,8 @@ def plan_placement(request: PlacementRequest, current_unit: int | None = None) -
         )
     current = plan_for_unit(request, current_unit) if current_unit else None
     if current is not None:
-        is_kept = expected_cost(request, current) <= _WORTH_A_CHANGE * expected_cost(request, plan)
-        return current if is_kept else plan
+        most = _WORTH_A_CHANGE * expected_cost(request, plan)
+        return current if is_settled or expected_cost(request, current) <= most else plan
     return plan
 
 

@@ -103,3 +103,20 @@ def test_a_change_without_a_load_is_forecast_on_the_slots_that_are_there(tiny_mo
     assert before.hit_rate == pytest.approx(0.5, abs=0.01)
     assert forecast.hit_rate is not None
     assert forecast.hit_rate > 1 - 1 / 4 * (1 - 6 / 16) - 0.05
+
+
+@pytest.mark.parametrize("unit", [8, 128, 512])
+@pytest.mark.parametrize("variant", ["qwen3moe", "mixed", "gpt-oss", "deepseek2", "gemma4", "gemma3n"])
+def test_a_context_takes_about_what_was_estimated(tiny_models: TinyModels, variant: str, unit: int) -> None:
+    """By what the process's private memory grew; a unit's own part is a fifth to two thirds of it."""
+    path = tiny_models(variant)
+    settings = LoadSettings(path, context_tokens=1024, threads=1, unit_tokens=unit)
+    backend = LlamaCppBackend()
+    try:
+        info = backend.load(settings, lambda _: None, CancelToken()).info
+    finally:
+        backend.unload()
+    forecast = forecast_load(settings).forecast
+    assert forecast is not None
+    assert info.unit_tokens == forecast.unit_tokens == unit
+    assert 0.9 < forecast.context_bytes / (info.kv_bytes + info.compute_bytes) < 1.25

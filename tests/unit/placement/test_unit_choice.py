@@ -159,7 +159,7 @@ def test_a_pool_is_never_smaller_than_what_a_token_picks() -> None:
     ("current", "kept"),
     [
         (128, 128),  # the best
-        (64, 128),  # 19 % worse
+        (64, 64),  # 19 % worse
         (512, 128),  # 96 slots fewer
     ],
 )
@@ -168,9 +168,15 @@ def test_a_unit_in_use_stays_unless_another_is_clearly_better(current: int, kept
     assert plan_placement(request, current).unit_tokens == kept
 
 
-def test_a_unit_in_use_that_does_not_fit_gives_way() -> None:
+def test_a_settled_unit_stays_wherever_it_fits() -> None:
+    request = PlacementRequest((spec(),), 8, 1544 * MIB, unit_bytes=Step(MIB // 4))
+    assert plan_placement(request, 16, is_settled=True).unit_tokens == 16
+
+
+@pytest.mark.parametrize("is_settled", [False, True])
+def test_a_unit_in_use_that_does_not_fit_gives_way(is_settled: bool) -> None:
     request = PlacementRequest((spec(),), 8, 100 * MIB, unit_bytes=Step(MIB // 4))
-    assert plan_placement(request, 16).unit_tokens == 8
+    assert plan_placement(request, 16, is_settled).unit_tokens == 8
 
 
 def test_a_unit_in_use_stays_where_the_difference_is_small() -> None:
