@@ -7,6 +7,9 @@ from typing import Protocol
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QMessageBox, QWidget
 
+from app.setting_places import next_step_with_places
+from engine.errors import ErrorInfo
+
 
 class Fault(Protocol):
     """What ErrorInfo, EngineError and HistoryError have in common."""
@@ -24,7 +27,8 @@ class Fault(Protocol):
 def fault_box(fault: Fault, title: str, parent: QWidget | None = None) -> QMessageBox:
     """A dialog for the fault; the caller opens or executes it."""
     box = QMessageBox(QMessageBox.Icon.Warning, title, fault.fault, QMessageBox.StandardButton.Close, parent)
-    box.setInformativeText(fault.next_step)
+    next_step = next_step_with_places(fault) if isinstance(fault, ErrorInfo) else fault.next_step
+    box.setInformativeText(next_step)
     box.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
     box.setTextFormat(Qt.TextFormat.PlainText)
     if fault.detail:

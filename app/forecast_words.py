@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
 from app.load_forecast import Forecast, ForecastAnswer
 from engine.config import format_size
-from engine.errors import ErrorInfo
 from engine.events import DeviceInfo
 
 _UNKNOWN = "n/a"
@@ -15,15 +12,10 @@ _UNKNOWN = "n/a"
 def answer_line(answer: ForecastAnswer) -> str:
     """What the load would give, or why it would be refused."""
     if answer.error is not None:
-        return f"⚠ {error_words(answer.error)}"
+        return f"⚠ {answer.error}"
     if answer.forecast is None:
         return ""
     return forecast_line(answer.forecast)
-
-
-def error_words(error: ErrorInfo) -> str:
-    """Fault and next step, without the names of options of the command line."""
-    return re.sub(r" \(--[a-z-]+\)", "", str(error))
 
 
 def forecast_line(forecast: Forecast) -> str:

@@ -10,13 +10,17 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ErrorInfo:
-    """A fault as a picklable value: what happened, what to do, technical detail."""
+    """A fault as a picklable value: what happened, what to do, technical detail.
+
+    `settings`: fields of LoadSettings that the next step speaks of; front ends have their own names for them.
+    """
 
     kind: str
     fault: str
     next_step: str
     detail: str = ""
     exit_code: int = 1
+    settings: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return f"{self.fault} {self.next_step}".strip()
@@ -27,18 +31,22 @@ class EngineError(Exception):
 
     exit_code = 1
 
-    def __init__(self, fault: str, next_step: str = "", detail: str = "") -> None:
+    def __init__(
+        self, fault: str, next_step: str = "", detail: str = "", settings: tuple[str, ...] = ()
+    ) -> None:
         super().__init__(f"{fault} {next_step}".strip())
         self.fault = fault
         self.next_step = next_step
         self.detail = detail
+        self.settings = settings
 
     @property
     def info(self) -> ErrorInfo:
-        return ErrorInfo(type(self).__name__, self.fault, self.next_step, self.detail, self.exit_code)
+        kind = type(self).__name__
+        return ErrorInfo(kind, self.fault, self.next_step, self.detail, self.exit_code, self.settings)
 
     def __reduce__(self) -> tuple[object, ...]:
-        return type(self), (self.fault, self.next_step, self.detail)
+        return type(self), (self.fault, self.next_step, self.detail, self.settings)
 
 
 class ModelFileError(EngineError):
@@ -112,8 +120,14 @@ class Cancelled(EngineError):  # noqa: N818 - a request's outcome, not a fault
 
     exit_code = 130
 
-    def __init__(self, fault: str = "Stopped.", next_step: str = "", detail: str = "") -> None:
-        super().__init__(fault, next_step, detail)
+    def __init__(
+        self,
+        fault: str = "Stopped.",
+        next_step: str = "",
+        detail: str = "",
+        settings: tuple[str, ...] = (),
+    ) -> None:
+        super().__init__(fault, next_step, detail, settings)
 
 
 def error_info(error: BaseException) -> ErrorInfo:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, replace
 
 from app.history.records import FAILED, INTERRUPTED, STOPPED, STREAMING
+from app.setting_places import next_step_with_places
 from engine.config import format_size
 from engine.errors import ErrorInfo
 from engine.events import FinishReason, GenerationFinished, PrefillProgress
@@ -73,7 +74,7 @@ def finished_stats(event: GenerationFinished, first_paint_ns: int = 0) -> dict[s
 
 def failed_stats(error: ErrorInfo) -> dict[str, object]:
     """What is stored with an answer that failed."""
-    return {"fault": error.fault, "next_step": error.next_step, "detail": error.detail}
+    return {"fault": error.fault, "next_step": next_step_with_places(error), "detail": error.detail}
 
 
 def ending_words(status: str, stats: Mapping[str, object] | None) -> str:

@@ -8,7 +8,7 @@ from itertools import pairwise
 from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
-from app.forecast_words import error_words, forecast_rows, hit_rate_basis
+from app.forecast_words import forecast_rows, hit_rate_basis
 from app.inspector.budget_cards import card_rows
 from app.inspector.budget_effects import differences, states
 from app.inspector.fidelity_meter import FidelityMeter
@@ -227,7 +227,7 @@ class BudgetPanel(QWidget):
 
     def _show_forecasts(self, fields: LoadFields) -> None:
         then = self._then if self._then and self._then.settings == fields.chosen.settings else None
-        fields.show_refusal("" if then is None or then.error is None else error_words(then.error))
+        fields.show_refusal("" if then is None or then.error is None else str(then.error))
         now = self._now
         if self._model is not None:
             now = model_forecast(self._model, now)

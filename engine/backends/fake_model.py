@@ -73,6 +73,7 @@ def _slot_classes(
         raise BudgetError(
             f"A budget of {format_size(budget_bytes)} can't hold this simulated model.",
             f"Give it at least {format_size(least_bytes)}.",
+            settings=("ram_budget_bytes",),
         )
     if script.is_dense:
         return (), ()

@@ -144,7 +144,8 @@ class LoadBudget:
             f"({format_size(self.dense_bytes)} dense weights, "
             f"{format_size(self.context.bytes_for(1))} context of {self.context_tokens} tokens, "
             f"{format_size(self.program_bytes)} program, {format_size(least_bytes(request))} {experts}).",
-            "Raise the budget (--ram), or choose a smaller context (--ctx).",
+            "Raise the memory budget, or choose a smaller context.",
+            settings=("ram_budget_bytes", "context_tokens"),
         )
 
     def left_for_slots_bytes(self, unit_tokens: int) -> int:

@@ -11,6 +11,7 @@ import json
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import Protocol
 
 import numpy as np
@@ -55,8 +56,7 @@ def main(argv: list[str]) -> int:
         sys.stdout.write(measure(BenchTask.from_json(argv[0])).to_json() + "\n")
     except Exception as error:  # noqa: BLE001 - the parent tells it; nothing else may reach stdout
         info = error_info(error)
-        fault = {"kind": info.kind, "fault": info.fault, "next_step": info.next_step, "detail": info.detail}
-        sys.stdout.write(json.dumps({"type": "error", **fault}) + "\n")
+        sys.stdout.write(json.dumps({"type": "error", **asdict(info)}) + "\n")
         return info.exit_code
     return 0
 

@@ -69,5 +69,6 @@ def parse_outcome(task: BenchTask, code: int, stdout: str, stderr: str, cap_byte
         ) from error
     if document.get("type") == "error":
         kind = getattr(errors, document["kind"], EngineError)
-        raise kind(document["fault"], document["next_step"], document["detail"])
+        settings = tuple(document["settings"])
+        raise kind(document["fault"], document["next_step"], document["detail"], settings)
     return ChildReport.from_json(line)

@@ -6,8 +6,10 @@ import json
 import shutil
 import sys
 from contextlib import suppress
+from dataclasses import replace
 from typing import TextIO
 
+from engine.cli.option_words import next_step_with_options
 from engine.errors import ErrorInfo
 
 # Text of a model must not be able to move the cursor or retitle the window.
@@ -47,6 +49,7 @@ class Terminal:
         """Tell a fault and its next step; details only where asked for."""
         self.clear_progress()
         detail = info.detail if self.is_verbose else ""
+        info = replace(info, next_step=next_step_with_options(info))
         if self.is_json:
             document = {
                 "type": "error", "kind": info.kind, "fault": info.fault, "next_step": info.next_step,

@@ -48,8 +48,9 @@ class NativeContext:
         if not self.handle:
             raise BudgetError(
                 f"llama.cpp could not make a context of {settings.context_tokens} tokens.",
-                "Choose a smaller context (--ctx).",
+                "Choose a smaller context.",
                 log.recent_faults(),
+                ("context_tokens",),
             )
         self.n_vocab = int(ll.llama_vocab_n_tokens(model.vocabulary))
         self._memory = ll.llama_get_memory(self.handle)

@@ -315,7 +315,8 @@ class ExpertPipeline:
             if moves is None:
                 raise EngineError(
                     f"Layer {layer.experts.layer} needs {len(wanted)} experts at once: more than its slots.",
-                    "This is a fault of the planner; load with a smaller unit (--unit 1).",
+                    "This is a fault of the planner; load with a prompt unit of 1.",
+                    settings=("unit_tokens",),
                 )
         self._loads.start(layer, moves.missing, moves.slots, ReadReason.MISS)
         self._statistics.misses(layer.index, wanted, len(moves.missing))

@@ -164,7 +164,8 @@ class ProfileFile:
     def _unwritable(self, error: OSError) -> ProfileFileError:
         return ProfileFileError(
             f"The heat profile can't be kept in {self.folder} ({error.strerror}).",
-            "Make the folder writable, or choose another (--profile-dir).",
+            "Make the folder writable, or choose another.",
+            settings=("profile_dir",),
         )
 
 

@@ -36,7 +36,8 @@ def plan_placement(
         missing = least_bytes(request) + request.unit_bytes(1) - request.slots_budget_bytes
         raise BudgetError(
             f"The memory budget is {format_size(missing)} too small for the experts of a single token.",
-            "Raise the budget (--ram), or make the context smaller (--ctx).",
+            "Raise the memory budget, or choose a smaller context.",
+            settings=("ram_budget_bytes", "context_tokens"),
         )
     current = plan_for_unit(request, current_unit) if current_unit else None
     if current is not None:

@@ -201,7 +201,7 @@ def test_a_load_that_would_be_refused_is_not_offered(panel: BudgetPanel) -> None
     _type(panel, "ram_budget_bytes", "1 MiB")
     wanted = _fields(panel).chosen.settings
     assert wanted is not None
-    error = BudgetError("1 MiB is too small.", "Raise the budget (--ram).").info
+    error = BudgetError("1 MiB is too small.", "Raise the budget.").info
     panel.show_forecast(ForecastAnswer(wanted, error=error))
     assert _fields(panel).rows["ram_budget_bytes"].fault == "⚠ 1 MiB is too small. Raise the budget."
     assert not panel.reload.isEnabled()

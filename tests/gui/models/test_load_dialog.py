@@ -74,7 +74,7 @@ def test_the_forecast_follows_the_fields(qtbot: QtBot, dialog: LoadDialog) -> No
     qtbot.waitUntil(lambda: asked[-1:] == [wanted])
     dialog.show_forecast(ForecastAnswer(_ASKED, error=BudgetError("Overtaken.").info))
     assert dialog.forecast == ""
-    dialog.show_forecast(ForecastAnswer(wanted, error=BudgetError("Too small.", "Raise it (--ram).").info))
+    dialog.show_forecast(ForecastAnswer(wanted, error=BudgetError("Too small.", "Raise it.").info))
     assert dialog.forecast == "⚠ Too small. Raise it."
 
 

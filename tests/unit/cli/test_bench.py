@@ -244,6 +244,7 @@ def test_outcomes_of_a_child() -> None:
         "kind": "BudgetError",
         "fault": "Too small.",
         "next_step": "Raise.",
+        "settings": ["ram_budget_bytes"],
         "detail": "d",
     }
     with pytest.raises(BudgetError, match=r"Too small\. Raise\."):

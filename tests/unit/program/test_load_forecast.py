@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from app.chosen_backend import SIMULATED_PATH
-from app.forecast_words import answer_line, error_words, forecast_line, forecast_rows, hit_rate_basis
+from app.forecast_words import answer_line, forecast_line, forecast_rows, hit_rate_basis
 from app.load_forecast import Forecast, forecast_load, model_forecast
 from engine.backends.fake_model import fake_model_info
 from engine.backends.fake_script import FakeScript
 from engine.config import GIB, MIB, LoadSettings
-from engine.errors import ErrorInfo
 from engine.events import DeviceInfo
 from tests.support.telemetry_events import model_info
 
@@ -61,8 +60,6 @@ def test_words() -> None:
     whole = replace(_FORECAST, disk_bytes=0)
     assert forecast_line(whole) == "Expected: all experts fit into memory (3 GiB)."
     assert forecast_line(replace(whole, n_expert=0)) == "This model has no experts: all of it is loaded."
-    error = ErrorInfo("BudgetError", "Too small.", "Raise the budget (--ram), or the context (--ctx).")
-    assert error_words(error) == "Too small. Raise the budget, or the context."
 
 
 def test_rows_put_what_is_unknown_as_such() -> None:
