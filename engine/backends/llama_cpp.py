@@ -101,6 +101,7 @@ class LlamaCppBackend:
             raise StateError(f"The KV cache holds {self._cached_tokens} tokens, not {position}.")
         self._cancel = cancel
         loaded.context.set_abort_flag(cancel.address)
+        loaded.devices.stop_when(lambda: cancel.is_cancelled)
         unit = loaded.result.info.unit_tokens
         try:
             for start in range(0, len(tokens), unit):

@@ -190,6 +190,11 @@ class DeviceSet:
         for relay in self._relays:
             relay.on_lost(act)
 
+    def stop_when(self, is_stopping: Callable[[], bool]) -> None:
+        """A device that does not answer while `is_stopping` says so is lost after some time (any thread)."""
+        for relay in self._relays:
+            relay.patience.is_stopping = is_stopping
+
     @property
     def fault(self) -> DeviceLostError | None:
         """The first loss among them; any thread."""

@@ -18,6 +18,7 @@ from typing import cast
 from engine.errors import DeviceError, DeviceLostError
 from engine.native import rpc_protocol as rpc
 from engine.native.peer_pulse import LOOK_SECONDS, PeerPulse
+from engine.native.stop_patience import StopPatience
 
 _CONNECT_SECONDS = 2.0
 _CHUNK_BYTES = 1 << 20
@@ -37,6 +38,7 @@ class RpcRelay:
         self._on_lost: Callable[[], None] = lambda: None
         self._lock = threading.Lock()
         self._is_closing = False
+        self.patience = StopPatience()
         self._peer = _connect(name, host, port)
         try:
             self._answers = _reader(self._peer)
@@ -87,6 +89,9 @@ class RpcRelay:
             if silence_seconds is not None:
                 self._lose(f"nothing was heard of it for {silence_seconds:.1f} seconds")
                 return
+            if self.patience.is_over():
+                self._lose("it did not answer, and was asked to stop")
+                return
         self._lose("its connection was closed")
 
     def _lose(self, reason: str) -> None:
@@ -123,10 +128,11 @@ class RpcRelay:
                     requests.read(size)
                     client.sendall(rpc.SIZE.pack(len(self._hello)) + self._hello)
                     continue
-                request_end = self._pass_request(requests, header, size)
-                expected = rpc.answer_bytes(command, request_end)
-                if expected is not None:
-                    self._pass_answer(client, command, expected)
+                with self.patience.asking():
+                    request_end = self._pass_request(requests, header, size)
+                    expected = rpc.answer_bytes(command, request_end)
+                    if expected is not None:
+                        self._pass_answer(client, command, expected)
 
     def _pass_request(self, requests: BufferedReader, header: bytes, size: int) -> bytes:
         """Pass it on (or, with the peer gone, only take it); returns its last 8 bytes."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes as c
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
@@ -14,7 +15,7 @@ from engine.config import LoadSettings, Routing
 from engine.errors import Cancelled
 from engine.native import pinned_memory
 from engine.native.devices import DeviceSet
-from engine.native.library import ggml_base
+from engine.native.library import DeviceProperties, cpu_device, ggml_base
 from engine.native.memory import PAGE, HugeBuffer
 from engine.native.pinned_memory import PinnedBuffer, allocate_pinned
 from tests.native.conftest import TinyModels
@@ -171,6 +172,24 @@ def test_an_rpc_device_offers_no_pinned_memory(server: DeviceServer) -> None:
     try:
         assert devices.devices[0].host_buffer_type == 0
         assert not devices.devices[0].copies_while_computing
+    finally:
+        devices.close()
+
+
+def test_what_devices_say_of_themselves_is_read_in_the_right_place(server: DeviceServer) -> None:
+    def said(address: int) -> tuple[bool, ...]:
+        found = DeviceProperties()
+        ggml_base().ggml_backend_dev_get_props(address, c.byref(found))
+        return (
+            found.is_asynchronous, found.has_host_buffer, found.takes_host_pointers, found.has_events,
+            found.can_map,
+        )  # fmt: skip
+
+    devices = DeviceSet([server.name])
+    try:
+        # as ggml-cpu.cpp and ggml-rpc.cpp fill them in
+        assert said(cpu_device()) == (False, False, True, False, True)
+        assert said(devices.devices[0].address) == (True, False, False, True, True)
     finally:
         devices.close()
 

@@ -12,8 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from engine.backends.base import CancelToken
 from engine.backends.llama_cpp import LlamaCppBackend
 from engine.config import ChatMessage, LoadSettings, SamplingSettings
+from engine.errors import DeviceLostError
 from engine.events import (
     EngineState,
     Event,
@@ -24,10 +26,11 @@ from engine.events import (
     RequestFailed,
     TextDelta,
 )
+from engine.native import stop_patience
 from tests.native.conftest import TinyModels
 from tests.support.device_server import DeviceServer
 from tests.support.engine_driver import EngineDriver, running_engine
-from tests.support.exact_runs import settings_for
+from tests.support.exact_runs import loaded, prompt_tokens, settings_for
 
 _MOST_SECONDS = 2.0
 QUESTION = [ChatMessage("user", "word " * 30)]
@@ -151,3 +154,24 @@ def test_without_the_device_the_same_model_runs_here(tiny_models_of_module: Path
         here = replace(settings, devices=(), hot_per_layer=None, staging_slots=None)
         assert isinstance(driver.outcome(driver.engine.load(here)), ModelLoaded)
         assert answer(driver) == expected
+
+
+def test_stop_ends_even_if_the_device_hangs(
+    tiny_models_of_module: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stop_patience, "PATIENCE_SECONDS", 0.5)
+    token = CancelToken()
+    stop = threading.Timer(0.3, token.cancel)
+    with serving() as server, loaded(on_device(tiny_models_of_module, server)) as (backend, _):
+
+        def freeze(done: int, _: int) -> None:
+            if done == 2 and not stop.is_alive():
+                server.freeze()
+                stop.start()
+
+        backend.set_layer_listener(freeze)
+        started = time.perf_counter()
+        with pytest.raises(DeviceLostError, match="did not answer"):
+            backend.evaluate(prompt_tokens(100), 0, True, token)
+        assert time.perf_counter() - started < _MOST_SECONDS + 0.8
+        stop.join()

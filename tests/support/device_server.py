@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import socket
 import subprocess
 import sys
@@ -36,6 +37,10 @@ class DeviceServer:
                 return
         self.kill()
         raise RuntimeError("the device server did not start")
+
+    def freeze(self) -> None:
+        """Its program answers nothing from now on, while its system lives."""
+        self._process.send_signal(signal.SIGSTOP)
 
     def kill(self) -> None:
         """As a machine that loses power, except that its system says so."""
