@@ -235,7 +235,7 @@ def _unpinned(layers: Iterable[LayerSlots]) -> tuple[str, ...]:
     return tuple(
         f"Copies to the device “{device.name}” come from ordinary memory and begin when a layer asks: "
         + (
-            "the system refused to pin so much; a smaller --ram may help."
+            "the system refused to pin so much; a smaller memory budget may help."
             if device.host_buffer_type
             else "it offers no pinned memory."
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from engine.config import format_size
 from engine.placement.vram_spill import VramFigures, VramState, judge_vram
 
-_NEXT_STEP = "Choose a smaller --vram, or close what else uses the card, and load again."
+_NEXT_STEP = "Choose a smaller device budget, or close what else uses the card, and load again."
 
 
 def vram_notes(name: str, figures: VramFigures) -> tuple[str, ...]:
@@ -35,7 +35,7 @@ def _overdrawn(name: str, figures: VramFigures) -> str:
     return (
         f"The device “{name}” lost {format_size(figures.taken_bytes)} of memory, more than "
         f"{format_size(figures.budget_bytes)} as planned: "
-        "choose a smaller --vram if something else runs short."
+        "choose a smaller device budget if something else runs short."
     )
 
 
@@ -43,7 +43,7 @@ def _tight(name: str, figures: VramFigures) -> str:
     return (
         f"Only {format_size(figures.free_after_bytes)} are free on the device “{name}”: the next program "
         "that wants some may push part of the model into this machine's memory, which is slow. "
-        f"Leave {format_size(figures.headroom_bytes)} free by a smaller --vram."
+        f"Leave {format_size(figures.headroom_bytes)} free by a smaller device budget."
     )
 
 

@@ -97,7 +97,8 @@ class Device:
             self.check()
             raise BudgetError(
                 f"The device “{self.name}” refused {format_size(size_bytes)} of memory.",
-                "Lower its budget (--vram), or close what else uses it.",
+                "Lower its budget, or close what else uses it.",
+                settings=("vram_budget_bytes",),
             )
         return DeviceBuffer(int(buffer))
 

@@ -31,10 +31,10 @@ def test_nothing_is_said_if_all_is_well() -> None:
     [
         (
             {"asked_bytes": 13 * GIB, "fill_bytes_per_second": 20 * GIB},
-            ["shared GPU memory", "20 GiB/s", "as little as the link", "--vram"],
+            ["shared GPU memory", "20 GiB/s", "as little as the link", "device budget"],
         ),
-        ({"asked_bytes": 13 * GIB}, ["13 GiB", "probably", "--vram"]),
-        ({"free_after_bytes": 400 * MIB}, ["10.6 GiB", "10.4 GiB", "--vram"]),
+        ({"asked_bytes": 13 * GIB}, ["13 GiB", "probably", "device budget"]),
+        ({"free_after_bytes": 400 * MIB}, ["10.6 GiB", "10.4 GiB", "device budget"]),
         (
             {"free_after_bytes": 500 * MIB, "free_before_bytes": 10 * GIB + 800 * MIB},
             ["500 MiB", "600 MiB", "push"],
