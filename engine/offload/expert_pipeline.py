@@ -256,10 +256,7 @@ class ExpertPipeline:
             ids[:] = layer.slot_of[picked]
             if is_remote:
                 tensor.store_rows(source, ids)
-        coming = self._coming(layer)
-        if coming is not None:
-            compute_ns = self._next_layer.compute_ns
-            self._copies.begin(layer, picked.astype(np.int64), coming, self._n_tokens, compute_ns)
+        self._copy_ahead(layer, picked)
         self._statistics.layer_done(layer.index, picked, started_ns, waited_ns)
         self._next_layer.leave_layer(perf_counter_ns())
         if self.on_layer is not None:
@@ -322,8 +319,11 @@ class ExpertPipeline:
         self._statistics.misses(layer.index, wanted, len(moves.missing))
         return moves, waited_ns
 
-    def _coming(self, layer: LayerSlots) -> LayerSlots | None:
-        """The next layer, if it is known what it will likely want."""
+    def _copy_ahead(self, layer: LayerSlots, picked: NDArray[np.int32]) -> None:
+        """Begin to send to its device what the next layer will likely want."""
         following = layer.index + 1
         # of a prompt the last layer computes only the tokens whose logits are wanted: one
-        return self._layers[following] if following < len(self._layers) - self._is_prefill else None
+        if following >= len(self._layers) - self._is_prefill or self._layers[following].device is None:
+            return
+        coming, compute_ns = self._layers[following], self._next_layer.compute_ns
+        self._copies.begin(layer, picked.astype(np.int64), coming, self._n_tokens, compute_ns)
