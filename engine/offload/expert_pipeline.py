@@ -29,6 +29,7 @@ from engine.offload.reader_pool import ReaderPool
 from engine.offload.resident_routing import ResidentRouting
 from engine.offload.row_tables import RowTables
 from engine.offload.slot_layers import LayerSlots, SlotClass
+from engine.offload.window_filling import WindowFilling
 from engine.placement.router_guess import Router, RouterGuess
 from engine.placement.routing_trace import RoutingRecorder
 from engine.placement.slot_table import Ids, Moves
@@ -66,6 +67,7 @@ class ExpertPipeline:
         self._n_tokens = 0
         self._next_layer = self._stream_with({}, 1)
         self.filling = PoolFilling([], self._loads, self._statistics, None)
+        self._window = WindowFilling([], self._loads, self._statistics, None)
         self.promotion = HotPromotion([], self._statistics, None)
         self.device_promotion = DevicePromotion([], self._loads, self._statistics, None)
         self._rows: RowTables | None = None
@@ -96,6 +98,7 @@ class ExpertPipeline:
         layers, statistics = self._layers, self._statistics
         self.resident = resident
         self.filling = PoolFilling(layers, self._loads, statistics, resident)
+        self._window = WindowFilling(layers, self._loads, statistics, resident)
         self.promotion = HotPromotion(layers, statistics, resident)
         self.device_promotion = DevicePromotion(layers, self._loads, statistics, resident)
 
@@ -154,6 +157,8 @@ class ExpertPipeline:
                 self.device_promotion.run(self._check)
             except BaseException as error:  # noqa: BLE001 - raised by the backend, as the pass's other faults
                 self.error = error
+        if self._is_prefetch_on and not self._is_prefill and self.error is None:
+            self._window.run()
 
     def _end_copies(self) -> None:
         """Copies that began before a layer asked which then never did."""

@@ -136,6 +136,11 @@ class SlotTable:
         self._assign(row, experts, slots)
         return Moves(experts, slots, experts[:0])
 
+    @property
+    def n_free(self) -> int:
+        """Slots that hold nothing and expect nothing."""
+        return int(np.count_nonzero(self._owner < 0))
+
     def complete(self, row: int, experts: Ids) -> None:
         """The bytes of these experts are in their slots."""
         slots = self._pending[row, experts]

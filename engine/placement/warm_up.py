@@ -22,6 +22,18 @@ def warm_up_experts(chance: Chances, n_slots: int) -> list[NDArray[np.int64]]:
     return [np.flatnonzero(row) for row in is_chosen.reshape(chance.shape)]
 
 
+def most_wanted(weight: Chances, is_candidate: NDArray[np.bool_], count: int) -> list[NDArray[np.int64]]:
+    """For each row of `weight` (rows, experts), the candidates among the `count` of the most weight in all.
+
+    None whose weight is 0; among equals those of the first rows.
+    """
+    key = np.where(is_candidate, weight, 0.0).ravel()
+    best = np.argsort(-key, kind="stable")[:count]
+    is_chosen = np.zeros(key.size, np.bool_)
+    is_chosen[best[key[best] > 0]] = True
+    return [np.flatnonzero(row) for row in is_chosen.reshape(weight.shape)]
+
+
 def expected_hits(weight: Chances, is_resident: NDArray[np.bool_]) -> Chances:
     """Per row, the share of requests that memory serves if experts are wanted in proportion to `weight`.
 

@@ -10,6 +10,7 @@ import pytest
 
 from engine.config import LoadSettings, Routing
 from engine.placement.routing_trace import RoutingTrace, load_trace
+from engine.placement.tier import Tier
 from tests.native.conftest import TinyModels
 from tests.support.exact_runs import (
     assert_identical,
@@ -56,6 +57,22 @@ def test_a_pool_of_all_experts_is_exact(tiny_models: TinyModels, variant: str) -
     assert_identical(ours, run_stock(path, info.unit_tokens, 2, 40, 6, 1).steps)
     assert counters.ranks_replaced == 0
     assert counters.gate_mass_used == pytest.approx(counters.gate_mass_wanted)
+
+
+def test_slots_that_nobody_has_get_what_was_wanted(tiny_models: TinyModels) -> None:
+    """Beside an answer, behind all other reads; ids and logits are none of its business."""
+    path, found, runs = tiny_models("qwen3moe"), {}, {}
+    for is_on in (True, False):
+        settings = replace(resident(path, 60, 16, 6, is_fixed=False, threads=1), is_prefetch_on=is_on)
+        with loaded(settings) as (backend, _):
+            runs[is_on] = run_ours(backend, prompt_tokens(40), 40)
+            experts, counters = backend.experts(), backend.counters()
+        assert experts is not None
+        found[is_on] = int(np.count_nonzero(experts.tiers != Tier.DISK))
+        assert found[is_on] <= 60
+        assert counters.read_errors == 0
+    assert found[True] > found[False]
+    assert_identical(runs[True], runs[False])
 
 
 def test_only_rank_0_can_miss(tiny_models: TinyModels) -> None:

@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from engine.placement.warm_up import expected_hits, warm_up_experts
+from engine.placement.warm_up import expected_hits, most_wanted, warm_up_experts
 
 
 @pytest.mark.parametrize("n_slots", [1, 3, 5, 8])
@@ -39,3 +39,12 @@ def test_expected_hits() -> None:
     weight = np.array([[3.0, 1.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]])
     is_resident = np.array([[True, False, True, False], [True, False, False, False]])
     assert expected_hits(weight, is_resident) == pytest.approx([0.75, 0.25])
+
+
+@pytest.mark.parametrize(
+    ("count", "expected"), [(0, [[], []]), (2, [[3], [1]]), (3, [[0, 3], [1]]), (9, [[0, 3], [1, 2]])]
+)
+def test_the_most_wanted_candidates_of_all_rows(count: int, expected: list[list[int]]) -> None:
+    weight = np.array([[2.0, 9.0, 0.0, 5.0], [8.0, 4.0, 1.0, 0.0]])
+    is_candidate = np.array([[True, False, True, True], [False, True, True, True]])  # the hottest two are not
+    assert [row.tolist() for row in most_wanted(weight, is_candidate, count)] == expected
