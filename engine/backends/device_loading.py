@@ -96,6 +96,8 @@ class DeviceLoading:
     @property
     def host_settings(self) -> LoadSettings:
         """Settings for what stays: experts on devices are hot there, and are copied as they are."""
+        if not sum(self.plan.layers):
+            return replace(self._settings, devices=())
         if not self.plan.classes:
             return self._settings
         return replace(self._settings, hot_per_layer=0, repack=Repack.OFF)

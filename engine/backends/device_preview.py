@@ -94,7 +94,9 @@ def _with_held(
     moved = range(plan.first_layer, facts.n_layer)
     dense_bytes = moved_bytes(layout, dense, plan)
     left = budget.relieved(dense_bytes, kv_layer_bytes * len(moved), plan.unit_tokens)
-    host = replace(settings, hot_per_layer=0, repack=Repack.OFF) if plan.classes else settings
+    host = settings if sum(plan.layers) else replace(settings, devices=())
+    if plan.classes:
+        host = replace(settings, hot_per_layer=0, repack=Repack.OFF)
     return DevicesPreview(left, host, _planned(infos, plan), (_AS_FOUND,))
 
 

@@ -193,7 +193,8 @@ class _Loader:
         devices.devices.stop_when(lambda: self._cancel.is_cancelled)
         budget = devices.make_plan(budget, classes)
         plan = budget.plan(class_specs(classes), devices.host_settings)
-        repacking = decide_for_load(self._settings, self._file, self._layout, plan, bool(self._tables))
+        here = devices.host_settings
+        repacking = decide_for_load(here, self._file, self._layout, plan, bool(self._tables))
         if repacking.extra_dense_bytes:
             budget = budget.with_dense(repacking.extra_dense_bytes)
             plan = budget.plan(class_specs(classes), devices.host_settings)

@@ -63,7 +63,10 @@ def _sections(document: Document) -> list[tuple[str, str]]:
     sections = [("ours", _table(document["rows"], _row_columns(document["rows"], is_ours=True)))]
     if document["stock"]:
         stock = document["stock"]
-        sections.append((STOCK_WORDS[document["stock_kind"]], _table(stock, _row_columns(stock, False))))
+        words = STOCK_WORDS[document["stock_kind"]]
+        if document["settings"]["devices"]:
+            words += "; all but the experts on the device"
+        sections.append((words, _table(stock, _row_columns(stock, False))))
         sections.append(("ours over stock, above 1 is better", _ratio_table(document["ratios_by_run"])))
     if document["limits"]:
         sections.append(("distance to the limit", _table(document["limits"], _LIMIT_COLUMNS)))

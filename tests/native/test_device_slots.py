@@ -13,7 +13,7 @@ import pytest
 
 from engine.backends import device_loading
 from engine.backends.base import CancelToken
-from engine.config import LoadSettings, Routing
+from engine.config import LoadSettings, Repack, Routing
 from engine.errors import BudgetError, Cancelled, DeviceError, UsageError
 from engine.native.device_share import DeviceShare
 from engine.native.devices import Device, DeviceMemory, DeviceSet
@@ -283,6 +283,19 @@ def test_a_device_too_small_for_anything_is_left_alone(tiny_models: TinyModels, 
         assert backend.counters().bytes_by_link == {}
     assert info.devices[0].layers == ()
     assert_identical(ours, stock(path, server.name, 16))  # same kernels, here and there
+
+
+def test_weights_are_repacked_if_no_device_takes_any(tiny_models: TinyModels, server: DeviceServer) -> None:
+    plain = replace(settings_for(tiny_models("qwen3moe"), None, 16, threads=1), repack=Repack.ON)
+    unused = replace(plain, devices=(server.name,), vram_budget_bytes=1000)
+    with loaded(plain) as (_, here):
+        pass
+    with loaded(unused) as (backend, there):
+        run_ours(backend, prompt_tokens(4), 1)
+    assert here.is_repacked
+    assert there.is_repacked
+    with loaded(replace(unused, vram_budget_bytes=None)) as (_, used):
+        assert not used.is_repacked
 
 
 @pytest.mark.parametrize(
