@@ -35,6 +35,7 @@ class BudgetRequests(ForecastRequests):
         panel.forecast_wanted.connect(self.ask_for)
         panel.reload_wanted.connect(self.ask_reload)
         panel.adjust_wanted.connect(models.adjust)
+        panel.undone.connect(models.cancel_adjusting)
         models.changed.connect(self.show_asked)
         models.asking.connect(self._serve_dialog)
         self.answered.connect(panel.show_forecast)

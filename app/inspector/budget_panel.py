@@ -28,6 +28,7 @@ _FIELDS = (
 _ASK_DELAY_MS = 250
 _NOTHING = "Budgets belong to a model. Open one, then its settings are here."
 _RECORDED = "A recording shows how it was; its settings can’t be changed."
+_AFTER = {EngineState.GENERATING: "after this answer", EngineState.WARMING_UP: "after the warm-up"}
 _LOAD, _RELOAD, _APPLY = "Load", "Reload", "Apply"
 _HELP = {
     _LOAD: "Load the model with the values above.",
@@ -44,12 +45,14 @@ class BudgetPanel(QWidget):
     """Nothing changes before the button is pressed; then `reload_wanted` carries LoadSettings, or
     `adjust_wanted` if the loaded model can go on with them.
 
+    `undone`: what the model would go on with is not wanted any more.
     `forecast_wanted` carries LoadSettings whose effect is asked for; the answer comes by `show_forecast`.
     """
 
     forecast_wanted = Signal(object)
     reload_wanted = Signal(object)
     adjust_wanted = Signal(object)
+    undone = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -216,13 +219,13 @@ class BudgetPanel(QWidget):
     def _change_notes(self, fields: LoadFields) -> dict[str, str]:
         """How each changed value would come into force."""
         needing = self._needing_reload(fields)
+        when = _AFTER.get(self._state, "")
         if self._coming is not None and self._coming == fields.chosen.settings:
-            live = "is being applied"
+            live = f"will apply {when}" if when else "is being applied"
         elif needing:
             live = "needs no reload"
         else:
-            is_answering = self._state is EngineState.GENERATING
-            live = "applies after this answer" if is_answering else "applies at once"
+            live = f"applies {when or 'at once'}"
         return {name: "needs a reload" if name in needing else live for name in fields.changed_names}
 
     def _show_forecasts(self, fields: LoadFields) -> None:
@@ -268,6 +271,7 @@ class BudgetPanel(QWidget):
     def _undo(self) -> None:
         if self.fields is not None:
             self.fields.undo()
+            self.undone.emit()
             # the button is disabled now; the focus would be lost
             next(iter(self.fields.texts.values())).setFocus()
 

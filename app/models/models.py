@@ -147,6 +147,11 @@ class Models(QObject):
         self._adjusting[self._engine.adjust(settings)] = settings
         self.changed.emit()
 
+    def cancel_adjusting(self) -> None:
+        """Leave the model as it is, if it hasn't taken over other settings yet."""
+        for request_id in self._adjusting:
+            self._engine.cancel(request_id)
+
     def complete(self, settings: LoadSettings) -> LoadSettings:
         """What is loaded when this is asked for: with a folder for what is learned, and the demo's few slots.
 

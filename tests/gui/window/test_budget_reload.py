@@ -140,6 +140,27 @@ def test_settings_apply_after_the_answer_without_a_question(open_window: OpenWin
     assert scene.statuses()[-1] == ("assistant", ANSWER, "complete")
 
 
+def test_settings_that_wait_for_an_answer_can_be_undone(open_window: OpenWindow) -> None:
+    scene = open_window(partial(quick_backend, decode_token_seconds=600.0))
+    scene.load()
+    fields, models = open_budget(scene), scene.window.models
+    panel = scene.window.inspector.budget
+    before = models.model
+    scene.say("Hello")
+    scene.until(lambda: scene.window.chat.answering.is_busy)
+    fields.texts["unit_tokens"].setText("3")
+    fields.texts["unit_tokens"].textEdited.emit("3")
+    panel.reload.click()
+    scene.until(lambda: fields.rows["unit_tokens"].state.endswith("· will apply after this answer"))
+    panel.undo.click()
+    scene.until(lambda: models.adjusting is None)
+    scene.window.stop()
+    scene.until_idle()
+    assert scene.dialogs() == []
+    assert models.model == before
+    assert fields.changed_names == []
+
+
 def test_settings_that_are_refused_stay_in_the_form(open_window: OpenWindow) -> None:
     scene = open_window()
     scene.load()
