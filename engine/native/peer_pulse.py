@@ -12,7 +12,7 @@ import struct
 from collections.abc import Sequence
 
 LOOK_SECONDS = 0.1
-_MOST_SILENCE_MS = 1500
+_MOST_SILENCE_MS = 1700
 # Linux probes a second after the last sign. From then on we ask at every look: lost packets are no loss.
 _PROBE_MS, _LEAST_UNANSWERED = 1000, 4
 _MOST_PROBES = 127  # the system gives a connection up after so many; that is our decision
