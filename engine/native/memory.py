@@ -17,7 +17,7 @@ _PROT_NONE, _PROT_READ_WRITE = 0, 3
 _MADV_DONTNEED, _MADV_HUGEPAGE, _MADV_NOHUGEPAGE, _MADV_POPULATE_WRITE = 4, 14, 15, 23
 _MLOCK_ONFAULT = 1
 _MAP_NORESERVE = 0x4000  # Linux; the mmap module names it on some versions only
-_M_MMAP_THRESHOLD, _LARGE_BYTES = -3, 1 << 20
+_M_MMAP_THRESHOLD, _LARGE_BYTES = -3, 2 << 20  # a copy of the logits is not large
 
 
 @cache
