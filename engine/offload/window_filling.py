@@ -37,8 +37,11 @@ class WindowFilling:
         self._classes = [list(group) for _, group in groups]
 
     def run(self) -> None:
-        """Between passes: begin to read a few more, behind all other reads; nothing is waited for."""
-        if self._resident is None:
+        """Between passes: begin to read a few more, behind all other reads; nothing is waited for.
+
+        Not for pools that are fixed: there a prompt that was read before wants what is there.
+        """
+        if self._resident is None or self._resident.pools.is_fixed:
             return
         for layers in self._classes:
             slot_class = layers[0].slot_class
