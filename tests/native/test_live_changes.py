@@ -21,6 +21,8 @@ from engine.native.context import ContextSettings
 from engine.placement.heat_profile import HeatProfile, ProfileFile
 from engine.placement.tier import Tier
 from tests.native.conftest import TinyModels
+from tests.support.device_runs import run_stock_on_device
+from tests.support.device_server import serving_device
 from tests.support.engine_driver import EngineDriver, running_engine
 from tests.support.exact_runs import (
     CONTEXT_TOKENS,
@@ -284,3 +286,28 @@ def _assert_stock(seen: list[Evaluation], settings: LoadSettings) -> None:
     finally:
         stock.close()
     assert any(not each.is_exact for each in seen)
+
+
+# --- with experts on a device ---------------------------------------------------------------
+
+
+def test_on_a_device_roles_in_ram_and_units_change_too(tiny_models: TinyModels) -> None:
+    path = tiny_models("qwen3moe")
+    with serving_device() as server:
+        plain = settings_for(path, 40, 16, threads=1)
+        exact = replace(plain, devices=(server.name,), hot_per_layer=2, staging_slots=10)
+        with loaded(exact) as (backend, info):
+            assert info.devices[0].layers
+            with pytest.raises(UsageError, match="hot_per_layer"):
+                adjusted(backend, replace(exact, hot_per_layer=1))
+            adjusted(backend, resident(exact))
+            through_pools = run_ours(backend, prompt_tokens(40), 6)
+            now = adjusted(backend, replace(exact, unit_tokens=2))
+            ours = run_ours(backend, prompt_tokens(40), 6)
+        stock = run_stock_on_device(path, server.name, now.unit_tokens, 40, 6)
+    assert now.unit_tokens == 2
+    assert [each.hot_per_layer for each in now.slot_classes] == [
+        each.hot_per_layer for each in info.slot_classes
+    ]
+    assert_identical(ours, stock)
+    assert not np.array_equal(through_pools[0], ours[0])
