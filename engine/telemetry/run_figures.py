@@ -12,6 +12,7 @@ from engine.events import (
     FinishReason,
     GenerationFinished,
     LoadStarted,
+    ModelAdjusted,
     ModelInfo,
     ModelLoaded,
     TtftPhases,
@@ -62,6 +63,8 @@ def run_figures(events: Iterable[Event]) -> RunFigures:
             case ModelLoaded():
                 model = ModelFigures(event.info, event.load_ns, event.initialise_ns)
                 run.models.append(model)
+            case ModelAdjusted():
+                model.info = event.info
             case CountersSampled():
                 model.counters = event.counters
             case GenerationFinished():

@@ -247,8 +247,9 @@ def test_outcomes_of_a_child() -> None:
         "settings": ["ram_budget_bytes"],
         "detail": "d",
     }
-    with pytest.raises(BudgetError, match=r"Too small\. Raise\."):
+    with pytest.raises(BudgetError, match=r"Too small\. Raise\.") as too_small:
         parse_outcome(TASK, 2, json.dumps(fault), "", None)
+    assert too_small.value.settings == ("ram_budget_bytes",)
     with pytest.raises(EngineError, match="did not fit into 1 GiB"):
         parse_outcome(TASK, -9, "", "", GIB)
     with pytest.raises(EngineError, match="without a result") as caught:

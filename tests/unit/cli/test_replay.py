@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from engine.events import ModelAdjusted
+from engine.telemetry.run_figures import run_figures
 from engine.telemetry.trace_file import read_trace
 from tests.support.command_line import run_engine
 from tests.support.make_golden_trace import golden_events
+from tests.support.telemetry_events import load_events, model_info
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "small_run.embertrace"
 
@@ -55,3 +59,11 @@ def test_another_file_is_bad_usage_in_words(tmp_path: Path) -> None:
     printed = run_engine("replay", str(path))
     assert printed.code == 2
     assert "notes.txt can't be opened as a recording" in printed.err
+
+
+def test_a_model_s_settings_are_those_it_had_last() -> None:
+    model = model_info()
+    events = [*load_events(model), ModelAdjusted(t_ns=5, info=replace(model, unit_tokens=3))]
+    (figures,) = run_figures(events).models
+    assert figures.info is not None
+    assert (figures.info.unit_tokens, figures.load_ns) == (3, 1)

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from engine.config import Routing
 from engine.errors import ErrorInfo, TraceFileError
 from engine.events import (
     Counters,
@@ -21,6 +22,7 @@ from engine.events import (
     LoadPhase,
     LoadProgress,
     LoadStarted,
+    ModelAdjusted,
     ModelLoaded,
     ModelUnloaded,
     PrefillProgress,
@@ -64,6 +66,9 @@ def one_of_each() -> list[Event]:
         ),
         TextDelta(t_ns=9, text=SECRET, completion_tokens=2),
         TokensCounted(t_ns=10, tokens=5, context_tokens=99),
+        ModelAdjusted(
+            t_ns=10, info=dataclasses.replace(model_info(), routing=Routing.RESIDENT, is_pool_fixed=True)
+        ),
         dataclasses.replace(answer_event(2, TtftPhases(queue_ns=1, prefill_disk_wait_ns=3)), text=SECRET),
         RequestFailed(t_ns=11, error=ErrorInfo("DiskReadError", "A read failed.", "Check it.", SECRET)),
         ModelUnloaded(t_ns=12),
@@ -89,7 +94,7 @@ def test_all_kinds_of_events_come_back_without_text(tmp_path: Path) -> None:
             expected = dataclasses.replace(event, error=dataclasses.replace(event.error, detail=""))
         if isinstance(event, LoadStarted):
             expected = dataclasses.replace(event, path="tiny.gguf")
-        if isinstance(event, ModelLoaded):
+        if isinstance(event, ModelLoaded | ModelAdjusted):
             expected = dataclasses.replace(event, info=dataclasses.replace(event.info, path="tiny.gguf"))
         assert same(back, expected), (back, expected)
     assert SECRET not in path.read_text(encoding="utf-8")
