@@ -19,7 +19,8 @@ from engine.backends.base import (
 )
 from engine.config import LoadSettings, SamplingSettings
 from engine.errors import DeviceLostError, StateError
-from engine.events import Counters, ExpertsSampled, LayersSampled, ModelInfo
+from engine.events import Counters, ExpertsSampled, LayersSampled
+from engine.model_facts import ModelInfo
 
 # no file name: a real file is always given with its absolute path
 SIMULATED_PATH = Path("simulated run")

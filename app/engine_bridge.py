@@ -11,13 +11,13 @@ from engine.events import (
     EngineState,
     GenerationFinished,
     ModelAdjusted,
-    ModelInfo,
     ModelLoaded,
     ModelUnloaded,
     RequestFailed,
     TokensCounted,
     WarmUpFinished,
 )
+from engine.model_facts import ModelInfo
 from engine.service import Engine
 
 BUSY_MS = 33

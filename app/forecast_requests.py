@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject, Signal
 from app.chosen_backend import SIMULATED_PATH
 from app.load_forecast import forecast_change, forecast_load
 from engine.config import LoadSettings
-from engine.events import ModelInfo
+from engine.model_facts import ModelInfo
 
 
 class ForecastRequests(QObject):

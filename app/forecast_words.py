@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from app.load_forecast import Forecast, ForecastAnswer
 from engine.config import format_size
-from engine.events import DeviceInfo
+from engine.model_facts import DeviceInfo
 
 _UNKNOWN = "n/a"
 

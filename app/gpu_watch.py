@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QObject, QTimer
 
 from app.inspector.inspector_dock import REFRESH_MS, InspectorDock
-from engine.events import ModelInfo
+from engine.model_facts import ModelInfo
 from engine.telemetry.gpu_sampler import GpuSampler
 
 _REMOTE = "rpc:"

@@ -10,7 +10,7 @@ from engine.backends.fake_model import adjusted_info, fake_model_info
 from engine.backends.fake_script import FakeScript
 from engine.config import LoadSettings
 from engine.errors import EngineError, ErrorInfo
-from engine.events import DeviceInfo, ModelInfo
+from engine.model_facts import DeviceInfo, ModelInfo
 from engine.placement.live_settings import live_info, live_plan
 
 

@@ -47,7 +47,8 @@ from app.window_menus import (
 )
 from engine.config import LoadSettings
 from engine.errors import ErrorInfo
-from engine.events import Event, ModelInfo
+from engine.events import Event
+from engine.model_facts import ModelInfo
 from engine.telemetry.gpu_sampler import GpuSampler
 
 

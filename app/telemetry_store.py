@@ -23,7 +23,6 @@ from engine.events import (
     LoadProgress,
     LoadStarted,
     ModelAdjusted,
-    ModelInfo,
     ModelLoaded,
     ModelUnloaded,
     PrefillProgress,
@@ -35,6 +34,7 @@ from engine.events import (
     WarmUpFinished,
     WarmUpProgress,
 )
+from engine.model_facts import ModelInfo
 
 RING_ROWS = 12_000  # 10 minutes at the engine's closest sampling, every 50 ms
 ANSWERS_KEPT = 50

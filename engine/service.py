@@ -21,7 +21,8 @@ from engine.commands import (
 )
 from engine.config import ChatMessage, LoadSettings, SamplingSettings
 from engine.errors import StateError
-from engine.events import EngineState, Event, ModelInfo, RequestFailed
+from engine.events import EngineState, Event, RequestFailed
+from engine.model_facts import ModelInfo
 from engine.telemetry.event_queue import EventQueue
 from engine.worker import Worker
 

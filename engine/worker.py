@@ -17,7 +17,6 @@ from engine.events import (
     GenerationFinished,
     LoadStarted,
     ModelAdjusted,
-    ModelInfo,
     ModelLoaded,
     ModelUnloaded,
     RequestFailed,
@@ -27,6 +26,7 @@ from engine.events import (
 )
 from engine.generation.chat_session import ChatSession
 from engine.generation.chat_template import ChatTemplate
+from engine.model_facts import ModelInfo
 from engine.telemetry.load_meter import LoadMeter
 from engine.telemetry.pass_sampler import PassSampler
 from engine.telemetry.warm_up_meter import WarmUpMeter

@@ -29,13 +29,13 @@ from engine.events import (
     GenerationFinished,
     GenerationStarted,
     LoadStarted,
-    ModelInfo,
     ModelLoaded,
     ModelUnloaded,
     PrefillProgress,
     RequestFailed,
     TextDelta,
 )
+from engine.model_facts import ModelInfo
 
 _SAVE_CHECK_MS = 250
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from engine.config import LoadSettings, Repack, Routing, format_size
-from engine.events import DeviceInfo, ModelInfo, SlotClassInfo
+from engine.model_facts import DeviceInfo, ModelInfo, SlotClassInfo
 
 State = Callable[[LoadSettings, ModelInfo], str]
 

@@ -17,7 +17,8 @@ from app.load_fields import LoadFields
 from app.load_forecast import Forecast, ForecastAnswer, model_forecast
 from app.telemetry_store import TelemetryStore
 from engine.config import LoadSettings
-from engine.events import EngineState, ModelInfo
+from engine.events import EngineState
+from engine.model_facts import ModelInfo
 from engine.placement.live_settings import needing_reload
 from engine.telemetry.gpu_sampler import GpuSample
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from app.ceiling import NOT_MEASURED, Ceiling
 from app.window_totals import WindowTotals
-from engine.events import EngineState, LoadProgress, ModelInfo, WarmUpProgress
+from engine.events import EngineState, LoadProgress, WarmUpProgress
+from engine.model_facts import ModelInfo
 
 WINDOW_SECONDS = 5.0
 

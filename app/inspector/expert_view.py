@@ -42,7 +42,7 @@ from app.inspector.plot_theme import plot_colours, swatches_html
 from app.inspector.slot_figures import tiers_of
 from app.inspector.wrapped_label import wrapped_label
 from app.telemetry_store import TelemetryStore
-from engine.events import ModelInfo
+from engine.model_facts import ModelInfo
 from engine.placement.tier import Tier
 
 _HINT = "Point at a place, or focus a map and use the arrow keys, to read its figures."

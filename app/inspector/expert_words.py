@@ -10,7 +10,8 @@ from app.inspector.display_words import TIER_WORDS
 from app.inspector.figures import count_text
 from app.telemetry_store import TelemetryStore
 from engine.config import format_size
-from engine.events import ExpertsSampled, ModelInfo
+from engine.events import ExpertsSampled
+from engine.model_facts import ModelInfo
 from engine.placement.tier import Tier
 
 PHASE_CHOICES = {

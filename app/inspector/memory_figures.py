@@ -5,7 +5,8 @@ from __future__ import annotations
 from app.inspector.figures import UNKNOWN, count_text, part_text, percent_text
 from app.inspector.slot_figures import used_slot_bytes
 from engine.config import format_size
-from engine.events import ExpertsSampled, ModelInfo
+from engine.events import ExpertsSampled
+from engine.model_facts import ModelInfo
 from engine.placement.tier import Tier
 
 _IN_RAM = (Tier.HOT, Tier.HOST_POOL, Tier.HOST_WINDOW)

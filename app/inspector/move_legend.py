@@ -6,7 +6,7 @@ from app.expert_moves import MOVES, Move
 from app.inspector.display_words import MOVE_WORDS
 from app.inspector.plot_theme import PlotColours
 from app.inspector.slot_figures import tiers_of
-from engine.events import ModelInfo
+from engine.model_facts import ModelInfo
 from engine.placement.tier import Tier
 
 _OF_THE_HOT_ZONE = (Move.PROMOTED, Move.DEMOTED)

@@ -20,7 +20,8 @@ from app.inspector.wrapped_label import wrapped_label
 from app.telemetry_store import TelemetryStore
 from app.window_totals import WindowTotals, hit_share, speed_per_second
 from engine.config import format_size
-from engine.events import Counters, EngineState, ModelInfo
+from engine.events import Counters, EngineState
+from engine.model_facts import ModelInfo
 
 NOT_MEASURED_WORDS = "not measured"
 _REASON_WORDS = {

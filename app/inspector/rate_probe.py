@@ -12,9 +12,9 @@ from PySide6.QtCore import QObject, Signal
 
 from engine.config import usable_cores
 from engine.errors import ErrorInfo, error_info
-from engine.events import ModelInfo
 from engine.hardware.drive_rate import ReadSpan, measure_drive_rate
 from engine.hardware.memory_rate import measure_memory_rate
+from engine.model_facts import ModelInfo
 
 _READERS = 4
 _SPANS = 64

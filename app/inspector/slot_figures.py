@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.events import ExpertsSampled, ModelInfo, SlotClassInfo
+from engine.events import ExpertsSampled
+from engine.model_facts import ModelInfo, SlotClassInfo
 from engine.placement.tier import Tier
 
 MEMORY_TIERS = (Tier.VRAM, Tier.HOT, Tier.HOST_POOL, Tier.HOST_WINDOW)  # the quickest first

@@ -20,7 +20,7 @@ from app.inspector.slot_words import hits_words, lent_words, moves_words, tier_t
 from app.inspector.warm_up_panel import WarmUpPanel
 from app.inspector.wrapped_label import FigureLabel, wrapped_label
 from app.telemetry_store import TelemetryStore
-from engine.events import ModelInfo
+from engine.model_facts import ModelInfo
 from engine.placement.tier import Tier
 
 _PLACES = ("Where", "Experts", "Slots", "Bytes", "Asked for")

@@ -16,7 +16,8 @@ from app.inspector.figures import (
 )
 from app.telemetry_store import AnswerTiming, TelemetryStore
 from engine.config import format_size
-from engine.events import EngineState, ModelInfo, WarmUpFinished
+from engine.events import EngineState, WarmUpFinished
+from engine.model_facts import ModelInfo
 
 
 class WarmUpPanel(QWidget):

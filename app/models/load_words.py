@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from engine.config import format_size
-from engine.events import EngineState, LoadPhase, LoadProgress, ModelInfo
+from engine.events import EngineState, LoadPhase, LoadProgress
+from engine.model_facts import ModelInfo
 
 _PHASES = {
     LoadPhase.INSPECT: "Reading the file’s header",

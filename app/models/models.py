@@ -23,12 +23,12 @@ from engine.events import (
     Event,
     LoadProgress,
     ModelAdjusted,
-    ModelInfo,
     ModelLoaded,
     ModelUnloaded,
     RequestFailed,
     StateChanged,
 )
+from engine.model_facts import ModelInfo
 
 
 class ModelEngine(Protocol):

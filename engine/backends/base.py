@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from engine.config import LoadSettings, SamplingSettings
 from engine.errors import Cancelled, DeviceLostError
-from engine.events import Counters, ExpertsSampled, LayersSampled, LoadPhase, ModelInfo
+from engine.events import Counters, ExpertsSampled, LayersSampled, LoadPhase
+from engine.model_facts import ModelInfo
 
 
 class CancelToken:

@@ -13,11 +13,11 @@ from engine.backends.heat_keeper import HeatKeeper
 from engine.backends.load_budget import LoadBudget
 from engine.backends.vram_notes import vram_notes
 from engine.config import LoadSettings, Repack, format_size, usable_cores
-from engine.events import DeviceInfo, ModelInfo, SlotClassInfo
 from engine.gguf.expert_layout import ExpertLayout, LayerExperts
 from engine.gguf.facts import ModelFacts
 from engine.hardware.card_memory import card_used_bytes
 from engine.hardware.memory_rate import measure_memory_rate
+from engine.model_facts import DeviceInfo, ModelInfo, SlotClassInfo
 from engine.native.device_share import DeviceShare
 from engine.native.devices import Device, DeviceLink, DeviceSet
 from engine.native.link_rate import measure_link_rate

@@ -15,10 +15,10 @@ from engine.backends.load_budget import LoadBudget
 from engine.backends.slot_classes import layer_classes
 from engine.config import LoadSettings, Repack, usable_cores
 from engine.errors import DeviceError
-from engine.events import DeviceInfo
 from engine.gguf.expert_layout import ExpertLayout
 from engine.gguf.facts import ModelFacts
 from engine.hardware.memory_rate import measure_memory_rate
+from engine.model_facts import DeviceInfo
 from engine.native.devices import Device, DeviceSet
 from engine.native.link_rate import measure_link_rate
 from engine.placement.device_plan import DevicePlan, DeviceRequest, DeviceRoom, plan_devices

@@ -22,7 +22,8 @@ from engine.backends.fake_script import FakeScript
 from engine.backends.fake_vocabulary import BEGIN_TOKEN, END_TOKEN, N_VOCAB, FakeVocabulary
 from engine.config import LoadSettings, SamplingSettings
 from engine.errors import ContextFullError, DeviceLostError, DiskReadError, StateError, UsageError
-from engine.events import Counters, ExpertsSampled, LayersSampled, LoadPhase, ModelInfo
+from engine.events import Counters, ExpertsSampled, LayersSampled, LoadPhase
+from engine.model_facts import ModelInfo
 from engine.placement.live_settings import needing_reload
 from engine.placement.tier import Tier
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from engine.backends.fake_script import FakeScript
 from engine.config import LoadSettings, format_size, usable_cores
 from engine.errors import BudgetError
-from engine.events import ModelInfo, SlotClassInfo
+from engine.model_facts import ModelInfo, SlotClassInfo
 from engine.placement.hot_zone import DEFAULT_HOT
 
 _NOTE = "This model is simulated: its words are fixed and its figures are computed, not measured."

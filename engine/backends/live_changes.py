@@ -18,7 +18,7 @@ from engine.backends.loaded import Loaded
 from engine.backends.model_info import unit_notes
 from engine.config import LoadSettings, Routing
 from engine.errors import Cancelled, DiskReadError, UsageError
-from engine.events import ModelInfo
+from engine.model_facts import ModelInfo
 from engine.offload.expert_pipeline import ExpertPipeline
 from engine.offload.locked_memory import ZoneLock, lock_zones, unlock_zones
 from engine.offload.resident_routing import ResidentRouting

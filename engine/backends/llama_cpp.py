@@ -25,7 +25,8 @@ from engine.backends.loaded import Loaded
 from engine.backends.slot_loading import load_model
 from engine.config import LoadSettings, SamplingSettings
 from engine.errors import DeviceLostError, StateError
-from engine.events import Counters, ExpertsSampled, LayersSampled, ModelInfo
+from engine.events import Counters, ExpertsSampled, LayersSampled
+from engine.model_facts import ModelInfo
 from engine.native.last_breath import on_abort
 from engine.native.sampler import NativeSampler
 from engine.native.vocabulary import Vocabulary

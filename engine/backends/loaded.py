@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from engine.backends.base import CancelToken, LoadResult, WarmUpReport, WarmUpResult
 from engine.backends.heat_keeper import HeatKeeper
 from engine.config import LoadSettings
-from engine.events import Counters, ExpertsSampled, LayersSampled, ModelInfo
+from engine.events import Counters, ExpertsSampled, LayersSampled
+from engine.model_facts import ModelInfo
 from engine.native.context import NativeContext
 from engine.native.devices import DeviceSet
 from engine.native.model import NativeModel

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from engine.backends.load_budget import LoadBudget
 from engine.config import LoadSettings, format_size, usable_cores
-from engine.events import ModelInfo, SlotClassInfo
 from engine.gguf.facts import ModelFacts
+from engine.model_facts import ModelInfo, SlotClassInfo
 from engine.placement.placement_plan import PlacementPlan
 
 

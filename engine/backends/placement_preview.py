@@ -11,12 +11,12 @@ from engine.backends.load_budget import LoadBudget
 from engine.backends.repacking import Repacking, decide_repacking
 from engine.backends.slot_classes import class_specs, largest_read_bytes, layer_classes
 from engine.config import LoadSettings, Routing
-from engine.events import DeviceInfo
 from engine.gguf.expert_layout import ExpertLayout, expert_layout
 from engine.gguf.facts import ModelFacts, model_facts
 from engine.gguf.model_file import ModelFile
 from engine.gguf.reader import read_model
 from engine.gguf.row_tables import row_tables, tables_read_by_row
+from engine.model_facts import DeviceInfo
 from engine.placement.forecast import LayerForecast, forecast_layers, hit_rate
 from engine.placement.heat_profile import HeatProfile
 from engine.placement.placement_plan import PlacementPlan

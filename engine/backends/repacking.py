@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 
 from engine.backends.heat_keeper import known_use, saved_profile
 from engine.config import LoadSettings, Repack, Routing, usable_cores
-from engine.events import ModelInfo
 from engine.gguf.expert_layout import ExpertLayout, ExpertTensor, LayerExperts
 from engine.gguf.model_file import ModelFile, TensorInfo
 from engine.gguf.tensor_types import type_number
+from engine.model_facts import ModelInfo
 from engine.native.repack import RepackedForm, repacked_form
 from engine.placement.forecast import forecast_layers
 from engine.placement.placement_plan import PlacementPlan

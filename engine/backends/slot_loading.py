@@ -24,13 +24,14 @@ from engine.backends.slot_classes import class_specs, largest_read_bytes, layer_
 from engine.backends.slot_opening import layer_slots, open_slot_classes, point_tensors
 from engine.config import LoadSettings, usable_cores
 from engine.errors import DeviceLostError
-from engine.events import LoadPhase, ModelInfo
+from engine.events import LoadPhase
 from engine.gguf.expert_layout import ExpertLayout, LayerExperts, expert_layout
 from engine.gguf.facts import ModelFacts, model_facts
 from engine.gguf.model_file import ModelFile
 from engine.gguf.reader import read_model
 from engine.gguf.row_tables import row_tables
 from engine.hardware.memory import claimed_bytes, private_bytes
+from engine.model_facts import ModelInfo
 from engine.native.blas_threads import use_one_blas_thread
 from engine.native.context import ContextSettings, NativeContext
 from engine.native.memory import keep_large_blocks_apart

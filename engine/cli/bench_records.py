@@ -115,7 +115,7 @@ class ChildReport:
     """What one child measured; `group_peak_bytes` is added by the parent.
 
     `placement`: slots, locked bytes, devices and why weights are repacked or not, of our side, as JSON values
-    named as in events.ModelInfo.
+    named as in model_facts.ModelInfo.
     """
 
     side: str

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from engine.backends.base import CancelToken, InferenceBackend
 from engine.config import LoadSettings, Routing, SamplingSettings
 from engine.errors import UsageError
-from engine.events import ModelInfo
 from engine.generation.fidelity import FidelityFigures, changed_share, kl_divergence, longest_loop
+from engine.model_facts import ModelInfo
 from engine.placement.routing_policy import RoutingCost
 from engine.placement.routing_trace import RoutingTrace, load_trace
 

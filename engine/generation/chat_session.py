@@ -11,12 +11,13 @@ from typing import Protocol
 from engine.backends.base import CancelToken, InferenceBackend, Sampler
 from engine.config import ChatMessage, Routing, SamplingSettings
 from engine.errors import Cancelled, ContextFullError, UsageError
-from engine.events import FinishReason, ModelInfo, TtftPhases, Usage
+from engine.events import FinishReason, TtftPhases, Usage
 from engine.generation.answer_meter import AnswerMeter
 from engine.generation.answer_text import AnswerText
 from engine.generation.chat_template import ChatTemplate
 from engine.generation.opening_tag import opening_tag
 from engine.generation.prompt_prefix import split_prompt
+from engine.model_facts import ModelInfo
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import fields, replace
 
 from engine.config import LoadSettings, Routing
-from engine.events import ModelInfo, SlotClassInfo
+from engine.model_facts import ModelInfo, SlotClassInfo
 from engine.placement.placement_plan import (
     ClassPlan,
     PlacementPlan,

@@ -13,11 +13,11 @@ from engine.events import (
     GenerationFinished,
     LoadStarted,
     ModelAdjusted,
-    ModelInfo,
     ModelLoaded,
     TtftPhases,
     Usage,
 )
+from engine.model_facts import ModelInfo
 
 
 @dataclass(frozen=True, slots=True)

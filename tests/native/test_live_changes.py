@@ -14,9 +14,10 @@ from engine.backends.llama_cpp import LlamaCppBackend
 from engine.backends.stock import StockModel
 from engine.config import ChatMessage, LoadSettings, Routing, SamplingSettings
 from engine.errors import UsageError
-from engine.events import GenerationFinished, GenerationStarted, ModelAdjusted, ModelInfo, ModelLoaded
+from engine.events import GenerationFinished, GenerationStarted, ModelAdjusted, ModelLoaded
 from engine.gguf.fingerprint import model_fingerprint
 from engine.gguf.reader import read_model
+from engine.model_facts import ModelInfo
 from engine.native.context import ContextSettings
 from engine.placement.heat_profile import HeatProfile, ProfileFile
 from engine.placement.tier import Tier

@@ -15,7 +15,7 @@ from engine.backends.base import CancelToken
 from engine.backends.llama_cpp import LlamaCppBackend
 from engine.backends.stock import StockModel
 from engine.config import LoadSettings, Repack
-from engine.events import ModelInfo
+from engine.model_facts import ModelInfo
 from engine.native.context import ContextSettings
 
 CONTEXT_TOKENS = 256

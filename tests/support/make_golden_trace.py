@@ -22,12 +22,12 @@ from engine.events import (
     FinishReason,
     GenerationFinished,
     GenerationStarted,
-    ModelInfo,
     ModelUnloaded,
     TextDelta,
     TtftPhases,
     Usage,
 )
+from engine.model_facts import ModelInfo
 from engine.telemetry.trace_file import TraceWriter
 from tests.support.telemetry_events import SECOND_NS, experts_event, load_events, model_info, state_event
 

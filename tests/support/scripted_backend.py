@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from engine.backends.base import CancelToken, LoadReport, LoadResult, WarmUpReport, WarmUpResult
 from engine.config import LoadSettings, SamplingSettings
 from engine.errors import DeviceLostError
-from engine.events import Counters, ExpertsSampled, LayersSampled, ModelInfo
+from engine.events import Counters, ExpertsSampled, LayersSampled
+from engine.model_facts import ModelInfo
 
 SPECIALS = ("<s>", "</s>", "<|im_start|>", "<|im_end|>")
 BOS, END = 256, 257

@@ -16,13 +16,12 @@ from engine.events import (
     GenerationFinished,
     LayersSampled,
     LoadStarted,
-    ModelInfo,
     ModelLoaded,
-    SlotClassInfo,
     StateChanged,
     TtftPhases,
     Usage,
 )
+from engine.model_facts import ModelInfo, SlotClassInfo
 
 Pairs = tuple[tuple[int, ...], tuple[int, ...]]
 SECOND_NS = 1_000_000_000

@@ -16,8 +16,9 @@ from app.load_forecast import ForecastAnswer, model_forecast
 from app.telemetry_store import TelemetryStore
 from engine.config import GIB, LoadSettings, Routing
 from engine.errors import BudgetError
-from engine.events import DeviceInfo, EngineState, ModelAdjusted, ModelUnloaded
+from engine.events import EngineState, ModelAdjusted, ModelUnloaded
 from engine.hardware.nvml import GpuFacts
+from engine.model_facts import DeviceInfo
 from engine.telemetry.gpu_sampler import GpuSample
 from tests.support.telemetry_events import counters_event, load_events, model_info, state_event
 

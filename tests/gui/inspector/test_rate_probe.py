@@ -13,7 +13,8 @@ from app.inspector.numbers_view import NumbersView
 from app.inspector.rate_probe import MeasuredRates, RateProbe, measure_rates
 from app.telemetry_store import TelemetryStore
 from engine.errors import DiskReadError
-from engine.events import EngineState, ModelInfo
+from engine.events import EngineState
+from engine.model_facts import ModelInfo
 from tests.support.telemetry_events import load_events, model_info, state_event
 
 

@@ -13,7 +13,8 @@ from pytestqt.qtbot import QtBot
 from app.inspector.time_plots import TimePlots
 from app.inspector.time_view import TimeView
 from app.telemetry_store import TelemetryStore
-from engine.events import Counters, CountersSampled, DeviceInfo
+from engine.events import Counters, CountersSampled
+from engine.model_facts import DeviceInfo
 from tests.support.telemetry_events import SECOND_NS, counters_event, load_events, model_info
 
 

@@ -13,7 +13,7 @@ from pytestqt.qtbot import QtBot
 from app.gpu_watch import GpuWatch
 from app.inspector.inspector_dock import InspectorDock
 from app.telemetry_store import TelemetryStore
-from engine.events import DeviceInfo
+from engine.model_facts import DeviceInfo
 from engine.telemetry.gpu_sampler import GpuSampler
 from tests.support.fake_nvml import FakeCard, FakeNvml
 from tests.support.telemetry_events import model_info

@@ -9,7 +9,7 @@ import pytest
 
 from app.inspector.budget_effects import differences, states
 from engine.config import GIB, MIB, LoadSettings, Repack
-from engine.events import DeviceInfo, ModelInfo
+from engine.model_facts import DeviceInfo, ModelInfo
 from tests.support.telemetry_events import model_info
 
 _DEVICE = DeviceInfo("rpc:box:50052", "", 8 * GIB, 4 * GIB, 3 * GIB, (3, 4))

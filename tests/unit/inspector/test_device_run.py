@@ -21,16 +21,8 @@ from app.inspector.ttft_comparison import phase_rows
 from app.inspector.verdict import verdict
 from app.playback import Playback
 from app.telemetry_store import TelemetryStore
-from engine.events import (
-    Counters,
-    CountersSampled,
-    DeviceInfo,
-    EngineState,
-    Event,
-    GenerationStarted,
-    ModelInfo,
-    TtftPhases,
-)
+from engine.events import Counters, CountersSampled, EngineState, Event, GenerationStarted, TtftPhases
+from engine.model_facts import DeviceInfo, ModelInfo
 from engine.telemetry.trace_file import TraceWriter
 from tests.support.telemetry_events import (
     SECOND_NS,

@@ -6,7 +6,7 @@ import dataclasses
 
 from app.inspector.slot_figures import layer_figures, resident_share, tier_figures, tiers_of
 from app.inspector.slot_words import lent_words
-from engine.events import SlotClassInfo
+from engine.model_facts import SlotClassInfo
 from engine.placement.tier import Tier
 from tests.support.telemetry_events import experts_event, model_info
 

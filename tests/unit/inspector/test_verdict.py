@@ -10,7 +10,8 @@ from app.ceiling import Ceiling
 from app.inspector.evidence import Evidence
 from app.inspector.verdict import verdict
 from app.window_totals import WindowTotals
-from engine.events import DeviceInfo, EngineState, LoadPhase, LoadProgress, WarmUpProgress
+from engine.events import EngineState, LoadPhase, LoadProgress, WarmUpProgress
+from engine.model_facts import DeviceInfo
 from tests.support.telemetry_events import model_info
 
 SECOND = 1_000_000_000

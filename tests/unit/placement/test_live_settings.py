@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from engine.config import GIB, LoadSettings, Repack, Routing
-from engine.events import ModelInfo, SlotClassInfo
+from engine.model_facts import ModelInfo, SlotClassInfo
 from engine.placement.live_settings import live_plan, needing_reload
 from tests.support.telemetry_events import model_info
 

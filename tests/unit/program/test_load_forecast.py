@@ -10,7 +10,7 @@ from app.load_forecast import Forecast, forecast_load, model_forecast
 from engine.backends.fake_model import fake_model_info
 from engine.backends.fake_script import FakeScript
 from engine.config import GIB, MIB, LoadSettings
-from engine.events import DeviceInfo
+from engine.model_facts import DeviceInfo
 from tests.support.telemetry_events import model_info
 
 _FORECAST = Forecast(
