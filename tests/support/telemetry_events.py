@@ -84,6 +84,14 @@ def experts_event(
     )
 
 
+def busy_layer_events() -> list[Event]:
+    """A load and one pass of prefill: layer 4 used expert 5 (in the pool) 40 times, 2 (on disk) 7 times."""
+    uses, tiers = np.zeros((2, 3, 8), np.int64)
+    uses[1, [2, 5]], tiers[1, 5] = (7, 40), 2
+    pass_1 = experts_event(1, uses.tolist(), tiers=tiers.tolist(), last_pass=(uses > 0).tolist())
+    return [*load_events(model_info()), pass_1]
+
+
 def layers_event(t_seconds: float, moe_layers: tuple[int, ...] = (3, 4, 5), **costs: Pairs) -> LayersSampled:
     """Costs as (prefill, decode) pairs of one number per layer; what is left out is 0."""
     nothing = ((0,) * len(moe_layers),) * 2
