@@ -23,7 +23,7 @@ from app.gpu_watch import GpuWatch
 from app.history.store import HistoryStore
 from app.history_files import HistoryFiles
 from app.inspector.inspector_dock import InspectorDock
-from app.models.load_words import model_details
+from app.models.load_words import load_news, model_details
 from app.models.models import Models, load_title
 from app.notice_bar import NoticeBar
 from app.panel_round import focus_next_panel
@@ -203,8 +203,9 @@ class MainWindow(QMainWindow):
 
     def _model_loaded(self, info: ModelInfo) -> None:
         self._show_chat()
-        if info.notes:
-            self.notice.show_notice(" ".join(info.notes), "Details", self._show_model)
+        news = load_news(info, self.models.last)
+        if news:
+            self.notice.show_notice(news, "Details", self._show_model)
         is_at_work = self.inspector.isAncestorOf(self.focusWidget())
         if not self.chat.view.composer.toPlainText() and not is_at_work:
             self.chat.view.composer.setFocus()

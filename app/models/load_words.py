@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.config import format_size
+from engine.config import LoadSettings, Repack, format_size
 from engine.events import EngineState, LoadPhase, LoadProgress
 from engine.model_facts import ModelInfo
 
@@ -83,3 +83,9 @@ def model_details(model: ModelInfo) -> str:
     lines.append("Memory: " + ", ".join(f"{format_size(size)} {name}" for name, size in shares.items()))
     lines.append(settings_words(model))
     return "\n".join([*lines, *model.notes])
+
+
+def load_news(model: ModelInfo, asked: LoadSettings | None) -> str:
+    """What to tell unasked of a load: its notes, but not what became of a choice left to the program."""
+    is_left = asked is not None and asked.repack is Repack.AUTO
+    return " ".join(note for note in model.notes if not (is_left and note == model.repack_reason))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
-from app.models.load_words import load_words, model_details, settings_words, state_words
-from engine.config import GIB
+from app.models.load_words import load_news, load_words, model_details, settings_words, state_words
+from engine.config import GIB, LoadSettings, Repack
 from engine.events import EngineState, LoadPhase, LoadProgress
 from tests.support.scripted_backend import model_info
 
@@ -42,3 +43,14 @@ def test_the_state_line_tells_what_is_true() -> None:
 
 def test_details_end_with_the_notes() -> None:
     assert model_details(replace(MODEL, notes=("The unit was shrunk.",))).endswith("\nThe unit was shrunk.")
+
+
+def test_what_the_program_chose_by_itself_is_no_news() -> None:
+    reason = "Weights stay as they are."
+    model = replace(MODEL, repack_reason=reason, notes=("The unit was shrunk.", reason))
+    asked = LoadSettings(Path("a.gguf"))
+    assert load_news(model, asked) == "The unit was shrunk."
+    assert (
+        load_news(model, replace(asked, repack=Repack.ON)) == "The unit was shrunk. Weights stay as they are."
+    )
+    assert load_news(replace(model, notes=(reason,)), asked) == ""
