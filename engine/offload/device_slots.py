@@ -86,8 +86,9 @@ class DeviceRow:
         moves = table.prepare(self.row, wanted, n_tokens)
         if moves is None:
             raise EngineError(
-                f"Layer {self.experts.layer} needs {len(wanted)} experts at once, more than device slots.",
-                "This is a fault of the planner; load with a smaller unit (--unit 1).",
+                f"Layer {self.experts.layer} needs {len(wanted)} experts at once: more than device slots.",
+                "This is a fault of the planner; load with a prompt unit of 1.",
+                settings=("unit_tokens",),
             )
         if not len(moves.missing):
             return Transfer(0, 0, 0, 0)

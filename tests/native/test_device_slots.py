@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -14,12 +14,17 @@ import pytest
 from engine.backends import device_loading
 from engine.backends.base import CancelToken
 from engine.config import LoadSettings, Repack, Routing
-from engine.errors import BudgetError, Cancelled, DeviceError, UsageError
+from engine.errors import BudgetError, Cancelled, DeviceError, EngineError, UsageError
+from engine.gguf.expert_layout import expert_layout
+from engine.gguf.reader import read_model
 from engine.native.device_share import DeviceShare
 from engine.native.devices import Device, DeviceMemory, DeviceSet
 from engine.native.model import NativeModel
 from engine.offload import device_arena
 from engine.offload.device_arena import DeviceArena
+from engine.offload.device_slots import DeviceClass, DeviceRow
+from engine.offload.slot_arena import SlotArena
+from engine.placement.slot_table import SlotTable
 from engine.placement.tier import Tier
 from tests.native.conftest import TinyModels
 from tests.support.device_runs import run_stock_on_device
@@ -326,6 +331,25 @@ def test_a_host_budget_too_small_names_the_need(tiny_models: TinyModels, server:
     settings = replace(on_device(tiny_models("qwen3moe"), server.name, 16), ram_budget_bytes=1 << 20)
     with pytest.raises(BudgetError, match="it needs at least"), loaded(settings):
         pass
+
+
+def test_too_few_slots_for_a_layer_name_the_setting_that_helps(
+    tiny_models: TinyModels, server: DeviceServer
+) -> None:
+    devices = DeviceSet([server.name])
+    link = devices.devices[0].open_link()
+    try:
+        experts = expert_layout(read_model(tiny_models("qwen3moe"))).layers[1]
+        no_memory = cast(DeviceArena, None)  # nothing is copied
+        table = SlotTable(1, N_EXPERT, 2, 2)
+        row = DeviceRow(DeviceClass(link, no_memory, table, 0, False, None), 0, experts)
+        with pytest.raises(EngineError, match="Layer 1 needs 3 experts at once") as caught:
+            row.bring(np.arange(3), 3, cast(SlotArena, None), [])
+    finally:
+        link.close()
+        devices.close()
+    assert caught.value.settings == ("unit_tokens",)
+    assert (row.slot_of == -1).all()
 
 
 def test_spilled_memory_is_said_after_the_load(
