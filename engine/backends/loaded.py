@@ -131,12 +131,10 @@ class Loaded:
         return tuple(layer.experts.layer for layer in self.layers)
 
     def _tiers(self) -> NDArray[np.uint8]:
-        by_class = {
-            id(slot_class): slot_class.table.tiers(slot_class.plan.decode_pool) for slot_class in self.classes
-        }
+        by_class = {each: each.table.tiers(each.plan.decode_pool) for each in self.classes}
         tiers = np.zeros(self.statistics.uses.shape[1:], np.uint8)
         for layer in self.layers:
-            row = by_class[id(layer.slot_class)][layer.row]
+            row = by_class[layer.slot_class][layer.row]
             tiers[layer.index, : len(row)] = row
             if layer.device is not None:
                 tiers[layer.index, : len(row)][layer.slot_of >= 0] = Tier.VRAM

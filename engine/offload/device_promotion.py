@@ -65,9 +65,9 @@ class DevicePromotion:
         if self._resident is not None:
             heat = self._resident.pools.learned()
             return [heat[layer.index, : layer.experts.n_expert] for layer, _ in self._layers]
-        tables = {id(row.slot_class): row.slot_class.table for _, row in self._layers}
-        lasting = {key: table.uses.lasting().chance for key, table in tables.items()}
-        return [lasting[id(row.slot_class)][row.row] for _, row in self._layers]
+        tables = {row.slot_class.table for _, row in self._layers}
+        lasting = {table: table.uses.lasting().chance for table in tables}
+        return [lasting[row.slot_class.table][row.row] for _, row in self._layers]
 
     def _bring(self, layer: LayerSlots, row: DeviceRow, expert: Ids, check: Callable[[], None]) -> Transfer:
         table = layer.slot_class.table

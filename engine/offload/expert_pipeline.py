@@ -84,7 +84,7 @@ class ExpertPipeline:
         self._layers, self._statistics, self._on_fault = layers, statistics, on_fault
         self.route_by(resident)
         self._by_node = {routing_node(layer.experts.layer): layer for layer in layers}
-        self._classes = list({id(layer.slot_class): layer.slot_class for layer in layers}.values())
+        self._classes = list(dict.fromkeys(layer.slot_class for layer in layers))
 
     def check_rankings(self) -> None:
         """Raise UnsupportedModelError if the graph doesn't show what resident routing changes."""

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from itertools import groupby
-
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.offload.pass_statistics import PassStatistics
 from engine.offload.resident_routing import ResidentRouting
-from engine.offload.slot_layers import LayerSlots, SlotClass
+from engine.offload.slot_layers import LayerSlots, SlotClass, layers_by_class
 
 _MOST_BYTES = 16 << 20  # per class and promotion: a few milliseconds; one expert is always allowed
 
@@ -21,9 +19,7 @@ class HotPromotion:
         self, layers: list[LayerSlots], statistics: PassStatistics, resident: ResidentRouting | None
     ) -> None:
         self._statistics, self._resident = statistics, resident
-        by_class = sorted(layers, key=lambda layer: (id(layer.slot_class), layer.row))
-        groups = groupby(by_class, lambda layer: id(layer.slot_class))
-        self._classes = [list(group) for _, group in groups]
+        self._classes = layers_by_class(layers)
 
     def run(self) -> bool:
         """Bring hot zones up to date, within bounds; whether anything moved. No layer is in flight."""

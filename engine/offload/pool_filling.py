@@ -35,7 +35,6 @@ class PoolFilling:
     ) -> None:
         self._layers, self._loads, self._resident = layers, loads, resident
         self._statistics = statistics
-        self._classes = list({id(layer.slot_class): layer.slot_class for layer in layers}.values())
         self._is_election_due = self._has_all_members = False
 
     def note_election(self, is_due: bool) -> None:
@@ -89,11 +88,10 @@ class PoolFilling:
                 self._is_election_due = False
             self.load_members(check, on_expert, ReadReason.WARM_UP)
             return
-        best = {
-            id(each): warm_up_experts(each.table.uses.chance, each.table.n_slots) for each in self._classes
-        }
+        tables = {layer.slot_class.table for layer in self._layers}
+        best = {table: warm_up_experts(table.uses.chance, table.n_slots) for table in tables}
         try:
-            wanted = [best[id(layer.slot_class)][layer.row] for layer in self._layers]
+            wanted = [best[layer.slot_class.table][layer.row] for layer in self._layers]
             self._fill(wanted, ReadReason.WARM_UP, check, on_expert, _nobody_asks)
         finally:
             for layer in self._layers:  # slots that nobody may evict would starve the layer in flight

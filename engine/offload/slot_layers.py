@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -70,3 +71,11 @@ class LayerSlots:
         """Slot of every expert there, -1 where it has none."""
         slots: NDArray[np.int32] = self.top.table[self.top_row]
         return slots
+
+
+def layers_by_class(layers: Iterable[LayerSlots]) -> list[list[LayerSlots]]:
+    """The layers that share slots, each class's in the order of their rows."""
+    by_class: dict[SlotClass, list[LayerSlots]] = {}
+    for layer in layers:
+        by_class.setdefault(layer.slot_class, []).append(layer)
+    return [sorted(members, key=lambda layer: layer.row) for members in by_class.values()]

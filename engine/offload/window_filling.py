@@ -6,15 +6,13 @@ elected anew, a prompt that was read before makes other experts its first choice
 
 from __future__ import annotations
 
-from itertools import groupby
-
 import numpy as np
 
 from engine.offload.expert_loads import ExpertLoads
 from engine.offload.pass_statistics import PassStatistics
 from engine.offload.read_job import ReadReason
 from engine.offload.resident_routing import ResidentRouting
-from engine.offload.slot_layers import LayerSlots
+from engine.offload.slot_layers import LayerSlots, layers_by_class
 from engine.placement.warm_up import most_wanted
 
 _MOST_IN_FLIGHT = 8  # experts of a class: some milliseconds, if a layer should need the drive meanwhile
@@ -32,9 +30,7 @@ class WindowFilling:
         resident: ResidentRouting | None,
     ) -> None:
         self._loads, self._statistics, self._resident = loads, statistics, resident
-        by_class = sorted(layers, key=lambda layer: (id(layer.slot_class), layer.row))
-        groups = groupby(by_class, lambda layer: id(layer.slot_class))
-        self._classes = [list(group) for _, group in groups]
+        self._classes = layers_by_class(layers)
 
     def run(self) -> None:
         """Between passes: begin to read a few more, behind all other reads; nothing is waited for.
