@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from dataclasses import replace
@@ -11,12 +10,12 @@ from itertools import chain
 
 from engine.backends.heat_keeper import HeatKeeper
 from engine.backends.load_budget import LoadBudget
+from engine.backends.planned_devices import PlannedDevices, plan_for_rooms
 from engine.backends.vram_notes import vram_notes
-from engine.config import LoadSettings, Repack, format_size, usable_cores
+from engine.config import LoadSettings, format_size
 from engine.gguf.expert_layout import ExpertLayout, LayerExperts
 from engine.gguf.facts import ModelFacts
 from engine.hardware.card_memory import card_used_bytes
-from engine.hardware.memory_rate import measure_memory_rate
 from engine.model_facts import DeviceInfo, ModelInfo, SlotClassInfo
 from engine.native.device_share import DeviceShare
 from engine.native.devices import Device, DeviceLink, DeviceSet
@@ -24,23 +23,12 @@ from engine.native.link_rate import measure_link_rate
 from engine.native.memory import HugeBuffer
 from engine.native.model import NativeModel
 from engine.native.pinned_memory import HostMemory, allocate_pinned
-from engine.offload.device_arena import DeviceArena, device_slot_bytes
+from engine.offload.device_arena import DeviceArena
 from engine.offload.device_slots import DeviceClass, DeviceRow, own_slots, tensor_addresses
 from engine.offload.slot_layers import LayerSlots
-from engine.placement.device_plan import (
-    HEADROOM_BYTES,
-    DeviceClassPlan,
-    DevicePlan,
-    DeviceRequest,
-    DeviceRoom,
-    plan_devices,
-)
-from engine.placement.placement_plan import SlotClassSpec
+from engine.placement.device_plan import HEADROOM_BYTES, DeviceClassPlan, DevicePlan, DeviceRoom
 from engine.placement.slot_table import SlotTable
 from engine.placement.vram_spill import VramFigures
-
-_LAYER = re.compile(r"blk\.([0-9]+)\..*")
-_INPUT, _OUTPUT = "token_embd.weight", "output.weight"
 
 
 class DeviceLoading:
@@ -54,53 +42,30 @@ class DeviceLoading:
         stack.callback(self.devices.close)
         self._memory = stack.enter_context(ExitStack())
         self._settings, self._layout, self._facts = settings, layout, facts
-        self.plan = DevicePlan(facts.n_layer + 1, ())
+        self._planned: PlannedDevices  # by make_plan, which comes first
         self.link_rates: tuple[float | None, ...] = ()
         self._free_bytes: tuple[int, ...] = ()
-        self.memory_rate: float | None = None
         self._links: dict[int, DeviceLink] = {}
         self._arenas: dict[int, list[DeviceArena]] = {}
-        self._compute_bytes = 0  # an estimate
 
-    def make_plan(self, budget: LoadBudget, classes: list[list[LayerExperts]]) -> LoadBudget:
-        """Decide what goes to the devices; returns the budget of what stays."""
-        if not self.devices.devices:
-            return budget
-        kv_bytes = self._facts.kv_bytes_per_token * budget.context_tokens
-        dense = dense_layer_bytes(self._layout, self._facts.n_layer)
-        kv_layer_bytes = kv_bytes // max(1, self._facts.n_layer)
-        self.link_rates = tuple(measure_link_rate(device) for device in self.devices.devices)
-        self._free_bytes = tuple(device.memory().free_bytes for device in self.devices.devices)
-        unit_tokens = self._settings.unit_tokens or budget.largest_unit_tokens
-        self._compute_bytes = budget.context.compute_bytes(unit_tokens)
-        request = DeviceRequest(
-            tuple(map(_room, self.devices.devices, self._free_bytes, self.link_rates)),
-            (*(size + kv_layer_bytes for size in dense[:-1]), dense[-1]),
-            self._compute_bytes,
-            device_specs(classes),
-            self._layout.top_k,
-            self._settings.vram_budget_bytes,
-            self._settings.unit_tokens,
-            self._settings.hot_per_layer,
-            self._settings.staging_slots,
-        )
-        self.plan = plan_devices(request)
-        if not request.is_asked and any(not each.is_complete for each in self.plan.classes):
-            # copies would be needed: is computing in RAM quicker?
-            self.memory_rate = measure_memory_rate(self._settings.threads or usable_cores())
-            self.plan = plan_devices(replace(request, memory_bytes_per_second=self.memory_rate))
-        moved = range(self.plan.first_layer, self._facts.n_layer)
-        dense_bytes = moved_bytes(self._layout, dense, self.plan)
-        return budget.relieved(dense_bytes, kv_layer_bytes * len(moved), self.plan.unit_tokens)
+    def make_plan(self, budget: LoadBudget) -> LoadBudget:
+        """Decide what goes to the devices; returns the budget of what stays. Before all that follows."""
+        devices = self.devices.devices
+        self.link_rates = tuple(measure_link_rate(device) for device in devices)
+        self._free_bytes = tuple(device.memory().free_bytes for device in devices)
+        rooms = tuple(map(_room, devices, self._free_bytes, self.link_rates))
+        self._planned = plan_for_rooms(rooms, self._settings, self._layout, self._facts, budget)
+        return self._planned.budget
+
+    @property
+    def plan(self) -> DevicePlan:
+        """What goes to which device."""
+        return self._planned.plan
 
     @property
     def host_settings(self) -> LoadSettings:
-        """Settings for what stays: experts on devices are hot there, and are copied as they are."""
-        if not sum(self.plan.layers):
-            return replace(self._settings, devices=())
-        if not self.plan.classes:
-            return self._settings
-        return replace(self._settings, hot_per_layer=0, repack=Repack.OFF)
+        """Settings for what stays."""
+        return self._planned.host_settings
 
     @property
     def share(self) -> DeviceShare:
@@ -171,7 +136,7 @@ class DeviceLoading:
             memory.total_bytes,
             self._free_bytes[index],
             memory.free_bytes,
-            self.plan.used_bytes[index] - self._compute_bytes,
+            self.plan.used_bytes[index] - self._planned.compute_bytes,
             self.plan.budget_bytes[index],
             HEADROOM_BYTES,
             None if device.is_remote else card_used_bytes(device.description),
@@ -201,10 +166,11 @@ class DeviceLoading:
 
     def _why_they_stay(self) -> str:
         rates = [rate for rate in self.link_rates if rate is not None]
-        if self.memory_rate is None or not rates:
+        memory_rate = self._planned.memory_bytes_per_second
+        if memory_rate is None or not rates:
             return ": there is no room for more"
         return (
-            f": computing them here, from memory at {format_size(self.memory_rate)}/s, is quicker than "
+            f": computing them here, from memory at {format_size(memory_rate)}/s, is quicker than "
             f"copying those that are needed over a link of {format_size(min(rates))}/s"
         )
 
@@ -222,7 +188,7 @@ class DeviceLoading:
             device.memory().total_bytes,
             self.plan.budget_bytes[index],
             self.plan.used_bytes[index],
-            tuple(sorted(n for each in self.plan.classes if each.device == index for n in each.spec.layers)),
+            self.plan.expert_layers_on(index),
             self.link_rates[index],
         )
 
@@ -243,40 +209,6 @@ def _unpinned(layers: Iterable[LayerSlots]) -> tuple[str, ...]:
         )
         for device in sorted(plain, key=lambda device: device.name)
     )
-
-
-def device_specs(classes: list[list[LayerExperts]]) -> tuple[SlotClassSpec, ...]:
-    """What the planner must know of each class; slots on a device have no padding."""
-    return tuple(
-        SlotClassSpec(
-            tuple(layer.layer for layer in layers), layers[0].n_expert, device_slot_bytes(layers[0])
-        )
-        for layers in classes
-    )
-
-
-def _second_embedding_bytes(layout: ExpertLayout) -> int:
-    """What the embedding takes among the outputs, if it is one; the processor has it as well."""
-    sizes = {tensor.name: tensor.size_bytes for tensor in layout.dense}
-    return 0 if _OUTPUT in sizes else sizes.get(_INPUT, 0)
-
-
-def moved_bytes(layout: ExpertLayout, dense: list[int], plan: DevicePlan) -> int:
-    """Dense weights that are not here because they are on devices; `dense` as `dense_layer_bytes` says."""
-    is_second = bool(sum(plan.layers))  # the output goes first
-    return sum(dense[plan.first_layer :]) - is_second * _second_embedding_bytes(layout)
-
-
-def dense_layer_bytes(layout: ExpertLayout, n_layer: int) -> list[int]:
-    """Dense weights of each layer, and of the output as the last entry."""
-    sizes = [0] * n_layer + [_second_embedding_bytes(layout)]
-    for tensor in layout.dense:
-        match = _LAYER.fullmatch(tensor.name)
-        if match is not None:
-            sizes[min(int(match[1]), n_layer)] += tensor.size_bytes
-        elif tensor.name != _INPUT:
-            sizes[n_layer] += tensor.size_bytes
-    return sizes
 
 
 def _room(device: Device, free_bytes: int, link_rate: float | None) -> DeviceRoom:

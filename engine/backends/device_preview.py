@@ -10,18 +10,17 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
-from engine.backends.device_loading import DeviceLoading, dense_layer_bytes, device_specs, moved_bytes
+from engine.backends.device_loading import DeviceLoading
 from engine.backends.load_budget import LoadBudget
-from engine.backends.slot_classes import layer_classes
-from engine.config import LoadSettings, Repack, usable_cores
+from engine.backends.planned_devices import plan_for_rooms
+from engine.config import LoadSettings
 from engine.errors import DeviceError
 from engine.gguf.expert_layout import ExpertLayout
 from engine.gguf.facts import ModelFacts
-from engine.hardware.memory_rate import measure_memory_rate
 from engine.model_facts import DeviceInfo
 from engine.native.devices import Device, DeviceSet
 from engine.native.link_rate import measure_link_rate
-from engine.placement.device_plan import DevicePlan, DeviceRequest, DeviceRoom, plan_devices
+from engine.placement.device_plan import DevicePlan, DeviceRoom
 
 _AS_FOUND = "Devices in use can’t be asked now; they are counted as if nothing else took memory there."
 
@@ -55,7 +54,7 @@ def preview_devices(
             if in_use:
                 return _with_held(settings, layout, facts, budget, in_use)
             loading = DeviceLoading(settings, layout, facts, stack)
-            left = loading.make_plan(budget, layer_classes(layout.layers))
+            left = loading.make_plan(budget)
             return DevicesPreview(left, loading.host_settings, loading.infos(), loading.notes())
         except DeviceError as error:
             return DevicesPreview(budget, settings, notes=(f"Planned without devices. {error}",))
@@ -71,33 +70,14 @@ def _with_held(
     names = {each.name.partition("#")[0] for each in held}
     infos = [*held, *_found([name for name in settings.devices if name not in names])]
     infos.sort(key=lambda each: settings.devices.index(each.name.partition("#")[0]))
-    kv_layer_bytes = facts.kv_bytes_per_token * budget.context_tokens // max(1, facts.n_layer)
-    dense = dense_layer_bytes(layout, facts.n_layer)
-    request = DeviceRequest(
-        tuple(
-            DeviceRoom(each.name, each.memory_bytes, link_bytes_per_second=each.link_bytes_per_second)
-            for each in infos
-        ),
-        (*(size + kv_layer_bytes for size in dense[:-1]), dense[-1]),
-        budget.context.compute_bytes(settings.unit_tokens or budget.largest_unit_tokens),
-        device_specs(layer_classes(layout.layers)),
-        layout.top_k,
-        settings.vram_budget_bytes,
-        settings.unit_tokens,
-        settings.hot_per_layer,
-        settings.staging_slots,
+    rooms = tuple(
+        DeviceRoom(each.name, each.memory_bytes, link_bytes_per_second=each.link_bytes_per_second)
+        for each in infos
     )
-    plan = plan_devices(request)
-    if not request.is_asked and any(not each.is_complete for each in plan.classes):
-        rate = measure_memory_rate(settings.threads or usable_cores())
-        plan = plan_devices(replace(request, memory_bytes_per_second=rate))
-    moved = range(plan.first_layer, facts.n_layer)
-    dense_bytes = moved_bytes(layout, dense, plan)
-    left = budget.relieved(dense_bytes, kv_layer_bytes * len(moved), plan.unit_tokens)
-    host = settings if sum(plan.layers) else replace(settings, devices=())
-    if plan.classes:
-        host = replace(settings, hot_per_layer=0, repack=Repack.OFF)
-    return DevicesPreview(left, host, _planned(infos, plan), (_AS_FOUND,))
+    planned = plan_for_rooms(rooms, settings, layout, facts, budget)
+    return DevicesPreview(
+        planned.budget, planned.host_settings, _described(infos, planned.plan), (_AS_FOUND,)
+    )
 
 
 def _found(names: Sequence[str]) -> list[DeviceInfo]:
@@ -114,13 +94,13 @@ def _asked(device: Device) -> DeviceInfo:
     return DeviceInfo(device.name, device.description, free_bytes, free_bytes, 0, (), rate)
 
 
-def _planned(infos: Sequence[DeviceInfo], plan: DevicePlan) -> tuple[DeviceInfo, ...]:
+def _described(infos: Sequence[DeviceInfo], plan: DevicePlan) -> tuple[DeviceInfo, ...]:
     return tuple(
         replace(
             info,
             budget_bytes=plan.budget_bytes[index],
             used_bytes=plan.used_bytes[index],
-            layers=tuple(sorted(n for c in plan.classes if c.device == index for n in c.spec.layers)),
+            layers=plan.expert_layers_on(index),
         )
         for index, info in enumerate(infos)
     )

@@ -192,7 +192,7 @@ class _Loader:
         classes = layer_classes(self._layout.layers)
         devices = self._devices = DeviceLoading(self._settings, self._layout, self._facts, self._stack)
         devices.devices.stop_when(lambda: self._cancel.is_cancelled)
-        budget = devices.make_plan(budget, classes)
+        budget = devices.make_plan(budget)
         plan = budget.plan(class_specs(classes), devices.host_settings)
         here = devices.host_settings
         repacking = decide_for_load(here, self._file, self._layout, plan, bool(self._tables))

@@ -97,6 +97,10 @@ class DevicePlan:
         """Layers whose experts have slots on a device."""
         return tuple(sorted(layer for each in self.classes for layer in each.spec.layers))
 
+    def expert_layers_on(self, device: int) -> tuple[int, ...]:
+        """Layers whose experts have slots on device number `device`."""
+        return tuple(sorted(n for each in self.classes if each.device == device for n in each.spec.layers))
+
 
 def plan_devices(request: DeviceRequest) -> DevicePlan:
     """As many layers as fit, then slots for as many of their experts as fit."""

@@ -112,6 +112,9 @@ def test_devices_share_layers_by_what_they_can_take() -> None:
     # 2,472 and 1,448 MiB after the headroom: 63 % and 37 % of ten layers
     assert shared.layers == (6, 4)
     assert [(c.device, c.spec.layers) for c in shared.classes] == [(0, (0, 1, 2, 3))]
+    two_classes = (SlotClassSpec((0, 5, 7), 16, MIB), SlotClassSpec((3, 6), 16, 2 * MIB))
+    shared = plan(rooms=rooms, layer_bytes=(10 * MIB,) * 9 + (20 * MIB,), classes=two_classes)
+    assert [shared.expert_layers_on(device) for device in (0, 1)] == [(0, 3, 5), (6, 7)]
 
 
 def test_no_buffer_is_larger_than_the_device_allows() -> None:
