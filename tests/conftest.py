@@ -17,15 +17,9 @@ _VARIABLES = ("XDG_DATA_HOME", "WIN_PD_OVERRIDE_LOCAL_APPDATA")
 
 
 def pytest_collection_finish() -> None:
-    """What was imported stays: a collection need not walk it again before every test."""
+    """What was imported stays: a collection need not walk it again after every window test."""
     gc.collect()
     gc.freeze()
-
-
-@pytest.fixture(autouse=True)
-def no_garbage_of_other_tests() -> None:
-    """Left by a window, it must not be found first by the engine thread of this test."""
-    gc.collect()
 
 
 @pytest.fixture(autouse=True)

@@ -16,6 +16,15 @@ from engine.backends.base import InferenceBackend
 from tests.support.running_window import OpenWindow, RunningWindow, quick_backend
 
 
+def pytest_runtest_logfinish() -> None:
+    """A window's garbage is collected here: the engine thread of a later test must not find it first.
+
+    What is left then stays, so that the next time only new objects are walked.
+    """
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture(autouse=True)
 def garbage_in_this_thread() -> Iterator[None]:
     """As in the program (app/gui_collector.py): an engine thread that collected would delete widgets."""
