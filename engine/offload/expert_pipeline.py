@@ -326,9 +326,7 @@ class ExpertPipeline:
 
     def _copy_ahead(self, layer: LayerSlots, picked: NDArray[np.int32]) -> None:
         """Begin to send to its device what the next layer will likely want."""
-        following = layer.index + 1
-        # of a prompt the last layer computes only the tokens whose logits are wanted: one
-        if following >= len(self._layers) - self._is_prefill or self._layers[following].device is None:
-            return
-        coming, compute_ns = self._layers[following], self._next_layer.compute_ns
-        self._copies.begin(layer, picked.astype(np.int64), coming, self._n_tokens, compute_ns)
+        coming = self._next_layer.after(layer)
+        if coming is not None and coming.device is not None:
+            compute_ns = self._next_layer.compute_ns
+            self._copies.begin(layer, picked.astype(np.int64), coming, self._n_tokens, compute_ns)

@@ -42,7 +42,8 @@ class NextLayer:
         self._guess.begin_pass(is_prefill, resident_ranks)
         if self._is_on and is_prefill and not self._is_resident and len(self._layers) > 1:
             first = self._layers[0]
-            self._stream(first, first.slot_class.table.uses.likely(first.row), self._row_before(first), _NONE)
+            likely = first.slot_class.table.uses.likely(first.row)
+            self._stream(first, likely, first.absent(), self._row_before(first), _NONE)
 
     def reach_layer(self, layer: LayerSlots, picked: NDArray[np.int32], now_ns: int) -> None:
         """The layer's router has chosen."""
@@ -58,22 +59,26 @@ class NextLayer:
         """What the layer before computed for, None if this pass has not seen one yet."""
         return self._pace.compute_ns
 
-    def stream_after(self, layer: LayerSlots, wanted: Ids, node: int) -> None:
-        """The layer in flight wants these experts, which have slots; `node`: its routing node."""
+    def after(self, layer: LayerSlots) -> LayerSlots | None:
+        """The next layer, if it can be told in this pass what it will likely want."""
         following = layer.index + 1
         # a prompt's last layer computes only the tokens whose logits are wanted, so nothing is likely there
-        if not self._is_on or following >= len(self._layers) - self._is_prefill:
+        return self._layers[following] if following < len(self._layers) - self._is_prefill else None
+
+    def stream_after(self, layer: LayerSlots, wanted: Ids, node: int) -> None:
+        """The layer in flight wants these experts, which have slots; `node`: its routing node."""
+        coming = self.after(layer)
+        if not self._is_on or coming is None:
             return
-        coming = self._layers[following]
         is_absent = coming.absent()
         chance = self._chance(layer, coming, is_absent, node) if is_absent.any() else None
         if chance is None:
             return
         if coming.slot_class is layer.slot_class:
             usable = layer.slot_class.table.table[layer.row, wanted]
-            self._stream(coming, chance, layer.row, usable[usable >= 0].astype(np.int64))
+            self._stream(coming, chance, is_absent, layer.row, usable[usable >= 0].astype(np.int64))
         else:
-            self._stream(coming, chance, self._row_before(coming), _NONE)
+            self._stream(coming, chance, is_absent, self._row_before(coming), _NONE)
 
     def _chance(
         self, layer: LayerSlots, coming: LayerSlots, is_absent: NDArray[np.bool_], node: int
@@ -88,10 +93,17 @@ class NextLayer:
         likely = coming.slot_class.table.uses.likely(coming.row)
         return self._guess.chance(coming.index, np.zeros_like(likely) if self._is_resident else likely)
 
-    def _stream(self, coming: LayerSlots, chance: NDArray[np.float64], current_row: int, leased: Ids) -> None:
+    def _stream(
+        self,
+        coming: LayerSlots,
+        chance: NDArray[np.float64],
+        is_absent: NDArray[np.bool_],
+        current_row: int,
+        leased: Ids,
+    ) -> None:
         slot_class = coming.slot_class
         most = self._pace.most(*self._loads.rate(), slot_class.arena.slot_bytes)
-        experts = worth_streaming(chance, coming.absent(), self._n_tokens, most)
+        experts = worth_streaming(chance, is_absent, self._n_tokens, most)
         if not len(experts):
             return
         moves = slot_class.table.prepare_stream(
