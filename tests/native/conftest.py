@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Protocol
 
 import pytest
 
+from tests.support.device_server import DeviceServer, serving_device
 from tests.support.models import Field, tiny_model
 
 
@@ -26,6 +28,13 @@ def tiny_models(tmp_path_factory: pytest.TempPathFactory) -> TinyModels:
         return tiny_model(layout, directory, **overrides)
 
     return model
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[DeviceServer]:
+    """A device in memory of another process, for a module's tests."""
+    with serving_device() as server:
+        yield server
 
 
 @pytest.fixture

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import ctypes as c
-from collections.abc import Iterator
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 
 import pytest
@@ -20,7 +18,7 @@ from engine.native.memory import PAGE, HugeBuffer
 from engine.native.pinned_memory import PinnedBuffer, allocate_pinned
 from tests.native.conftest import TinyModels
 from tests.support.device_runs import run_stock_on_device
-from tests.support.device_server import DeviceServer, serving_device
+from tests.support.device_server import DeviceServer
 from tests.support.exact_runs import (
     Logits,
     assert_identical,
@@ -34,13 +32,6 @@ from tests.support.late_link import let_devices_copy_ahead
 N_PROMPT, N_DECODE = 40, 8
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[DeviceServer]:
-    with serving_device() as server:
-        yield server
-
-
-@cache
 def stock(path: Path, device: str, unit: int) -> tuple[Logits, ...]:
     return run_stock_on_device(path, device, unit, N_PROMPT, N_DECODE)
 

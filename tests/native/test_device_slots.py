@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
@@ -43,13 +41,6 @@ N_PROMPT, N_DECODE = 40, 8
 N_EXPERT = 16  # of every tiny model
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[DeviceServer]:
-    with serving_device() as server:
-        yield server
-
-
-@cache
 def stock(path: Path, device: str, unit: int) -> tuple[Logits, ...]:
     return run_stock_on_device(path, device, unit, N_PROMPT, N_DECODE)
 

@@ -142,7 +142,7 @@ def test_tables_stay_here_when_layers_are_on_a_device(
     assert info.row_table_bytes > 10 * BUFFER_BYTES
     assert info.devices[0].used_bytes > 0
     assert not info.is_repacked
-    stock = run_stock_on_device(model_path, server.name, 7, 40, N_DECODE, _tokens(40))
+    stock = run_stock_on_device(model_path, server.name, 7, 40, N_DECODE, tuple(_tokens(40)))
     assert_identical(ours, stock)
 
 
